@@ -1,0 +1,1 @@
+"""Questions asked of stored requests, answered with how sure the answer is."""

@@ -1,0 +1,1 @@
+"""OTLP in, ClickHouse out: receiver, spool, writer and the query endpoint."""

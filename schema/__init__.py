@@ -1,0 +1,1 @@
+"""The words and tables everything else agrees on."""

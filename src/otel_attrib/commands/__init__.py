@@ -1,0 +1,1 @@
+"""One command a module, named like the command with a trailing underscore; listed in `otel_attrib.cli`."""

@@ -181,6 +181,12 @@ FIRST_BYTE_LATENCY_US = _add(
     "TTFT: arrival to first token written; absent when none was",
     _GIVEN,
 )
+MEASURED_FROM = _add(
+    "slatag.measured_from",
+    "string",
+    "",
+    "`queued` where TTFT and E2E start at the queue: imported rows whose arrival is on another clock",
+)
 TPOT_US = _add("slatag.tpot_us", "double", "us", "(last − first token) / (output tokens − 1)")
 E2E_US = _add("slatag.e2e_us", "double", "us", "Arrival to last byte")
 _STAGE_MEANING = {

@@ -1,0 +1,202 @@
+"""One request taken apart: the stages of its first token, its token gaps, the steps that served it.
+
+Pure: rows of `requests`, `steps` and `otel_traces` in, numbers out. A stage that is NULL stays
+unknown, never zero, and the shares are of TTFT as it was observed. Moments are `time_us`,
+µs since 1970.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from otel_attrib.schema.attributes import (
+    DECODE_STAGES,
+    GAP_US,
+    MEASURED_FROM,
+    PROCESSING_STAGE,
+    REQUEST_SCOPE,
+    STAGES,
+    TOKEN_INDEX,
+    TOKEN_STALL_EVENT,
+)
+
+__all__ = ["Neighbour", "StageBar", "Stall", "StepSummary", "Waterfall", "summarise_steps", "waterfall"]
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StageBar:
+    """One stage of TTFT: µs (None: not observed), share of TTFT, and where its bar starts in µs."""
+
+    stage: str
+    us: float | None
+    share: float | None
+    offset_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A token that came late."""
+
+    token: int
+    gap_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepSummary:
+    """The engine steps of one phase: how full they were and what else they computed."""
+
+    phase: str
+    steps: int
+    first: int
+    last: int
+    mean_us: float
+    batch_mean: float
+    batch_max: int
+    prefill_tokens: int
+    kv_low: float
+    kv_high: float
+    waiting_max: int
+    preemptions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A span of the same trace that is not the request's own: offset from its start and length, µs."""
+
+    service: str
+    name: str
+    offset_us: float
+    duration_us: float
+    node: str
+    other_clock: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """Everything that `otel-attrib trace` shows of one request."""
+
+    request: dict[str, Any]
+    ttft_us: float | None
+    measured_from: str
+    last_stage: str
+    stages: tuple[StageBar, ...]
+    missing: tuple[str, ...]
+    decode: dict[str, float]
+    gaps: dict[str, float]
+    timeline_us: tuple[float, ...]
+    stalls: tuple[Stall, ...]
+    steps: tuple[StepSummary, ...]
+    neighbours: tuple[Neighbour, ...]
+
+
+def waterfall(request: Row, spans: Sequence[Row] = (), steps: Sequence[Row] = ()) -> Waterfall:
+    """Take one row of `requests` apart, beside the spans of its trace and the steps that served it."""
+    own = next((span for span in spans if span["SpanId"] == request["span_id"]), None)
+    attributes = own["SpanAttributes"] if own else {}
+    bars = _bars(request)
+    return Waterfall(
+        request=dict(request),
+        ttft_us=request["ttft_us"],
+        measured_from=attributes.get(MEASURED_FROM, "arrival"),
+        last_stage=attributes.get(PROCESSING_STAGE) or _last_observed(bars),
+        stages=bars,
+        missing=tuple(bar.stage for bar in bars if bar.us is None),
+        decode={stage: request[f"decode_{stage}_us"] for stage in DECODE_STAGES if _seen(request, stage)},
+        gaps=_gaps(request),
+        timeline_us=tuple(request["gaps_us"] or ()),
+        stalls=_stalls(own),
+        steps=_phases(request, steps),
+        neighbours=_neighbours(request, spans),
+    )
+
+
+def _bars(request: Row) -> tuple[StageBar, ...]:
+    ttft, at, bars = request["ttft_us"], 0.0, []
+    for stage in STAGES:
+        us = request[f"{stage}_us"]
+        bars.append(StageBar(stage, us, us / ttft if us is not None and ttft else None, at))
+        at += us or 0.0
+    return tuple(bars)
+
+
+def _last_observed(bars: Sequence[StageBar]) -> str:
+    seen = [bar.stage for bar in bars if bar.us is not None and bar.stage != "outside"]
+    return seen[-1] if seen else ""
+
+
+def _seen(request: Row, stage: str) -> bool:
+    return request[f"decode_{stage}_us"] is not None
+
+
+def _gaps(request: Row) -> dict[str, float]:
+    names = ("count", "mean_us", "p50_us", "p99_us", "max_us")
+    return {name: request[f"gap_{name}"] for name in names if request[f"gap_{name}"] is not None}
+
+
+def _stalls(own: Row | None) -> tuple[Stall, ...]:
+    if own is None:
+        return ()
+    events = zip(own["Events.Name"], own["Events.Attributes"], strict=True)
+    found = [
+        Stall(int(data.get(TOKEN_INDEX, 0)), float(data[GAP_US]))
+        for name, data in events
+        if name == TOKEN_STALL_EVENT and GAP_US in data
+    ]
+    return tuple(sorted(found, key=lambda stall: -stall.gap_us))
+
+
+def _phases(request: Row, steps: Sequence[Row]) -> tuple[StepSummary, ...]:
+    """Steps that began before the first token was out, and those after it."""
+    if request["ttft_us"] is None:
+        return tuple(filter(None, [summarise_steps("all", steps)]))
+    first_token = request["time_us"] + request["ttft_us"]
+    before = [step for step in steps if step["time_us"] < first_token]
+    after = [step for step in steps if step["time_us"] >= first_token]
+    phases = summarise_steps("to first token", before), summarise_steps("after it", after)
+    return tuple(filter(None, phases))
+
+
+def summarise_steps(phase: str, steps: Sequence[Row]) -> StepSummary | None:
+    """Reduce the steps of one phase to a line; None where there were none."""
+    if not steps:
+        return None
+    batch = [step["batch_size"] for step in steps]
+    usage = [step["kv_usage"] for step in steps if step["kv_usage"] is not None]
+    return StepSummary(
+        phase=phase,
+        steps=len(steps),
+        first=min(step["step"] for step in steps),
+        last=max(step["step"] for step in steps),
+        mean_us=sum(step["duration_us"] for step in steps) / len(steps),
+        batch_mean=sum(batch) / len(batch),
+        batch_max=max(batch),
+        prefill_tokens=sum(step["prefill_tokens"] for step in steps),
+        kv_low=min(usage, default=0.0),
+        kv_high=max(usage, default=0.0),
+        waiting_max=max(step["waiting"] for step in steps),
+        preemptions=sum(step["preemptions"] for step in steps),
+    )
+
+
+def _neighbours(request: Row, spans: Sequence[Row]) -> tuple[Neighbour, ...]:
+    """Spans of the same trace that are neither this request's span nor its own stages."""
+    kept = [
+        span
+        for span in spans
+        if span["SpanId"] != request["span_id"]
+        and not (span["ScopeName"] == REQUEST_SCOPE and span["ParentSpanId"] == request["span_id"])
+    ]
+    found = [
+        Neighbour(
+            service=span["ServiceName"],
+            name=span["SpanName"],
+            offset_us=span["time_us"] - request["time_us"],
+            duration_us=span["Duration"] / 1e3,
+            node=span["node"],
+            other_clock=bool(span["node"] and request["node"] and span["node"] != request["node"]),
+        )
+        for span in kept
+    ]
+    return tuple(sorted(found, key=lambda span: span.offset_us))

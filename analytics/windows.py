@@ -1,0 +1,89 @@
+"""The two stretches of time that are compared, from what a user types.
+
+A window is `15m`, `2h` or `7d` back from now (or from `--at`), or `FROM..TO` in RFC 3339; it holds
+the requests that arrived from its start up to, and not including, its end. The baseline, when none
+is given, is as long as the current window and ends where that one starts. If a mark (a deploy, a
+changed configuration) lies inside the current window, the current window starts at the last such
+mark instead, so that the baseline ends there and neither mixes before and after.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from otel_attrib.errors import UsageError
+
+__all__ = ["Window", "baseline_of", "parse_duration", "parse_time", "parse_window", "rfc3339"]
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+DURATION = re.compile(r"(\d+)(s|m|h|d|w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Requests that arrived in [start, end), both in UTC."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        """Refuse a window that holds no time."""
+        if self.end <= self.start:
+            raise UsageError(f"window {self} is empty: it must end after it starts")
+
+    def __str__(self) -> str:
+        """Write it as it can be typed."""
+        return f"{rfc3339(self.start)}..{rfc3339(self.end)}"
+
+    @property
+    def length(self) -> timedelta:
+        """Return how long it lasts."""
+        return self.end - self.start
+
+    def from_mark(self, mark: datetime | None) -> "Window":
+        """Return the part after `mark`, or all of it when the mark is not inside."""
+        return replace(self, start=mark) if mark is not None and self.start < mark < self.end else self
+
+    def bounds_us(self) -> dict[str, int]:
+        """Return both ends as parameters in µs since 1970."""
+        return {"from_us": _microseconds(self.start), "to_us": _microseconds(self.end)}
+
+
+def _microseconds(time: datetime) -> int:
+    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def rfc3339(time: datetime) -> str:
+    """Write a time in UTC with as many decimals as it has."""
+    text = time.astimezone(UTC).replace(tzinfo=None).isoformat()
+    return f"{text.rstrip('0') if '.' in text else text}Z"
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read `90s`, `15m`, `2h`, `7d` or `1w`."""
+    found = DURATION.fullmatch(text.strip())
+    if found is None or int(found[1]) == 0:
+        raise UsageError(f"{text!r} is no duration; write 90s, 15m, 2h, 7d or 1w")
+    return timedelta(seconds=int(found[1]) * SECONDS[found[2]])
+
+
+def parse_time(text: str) -> datetime:
+    """Read an RFC 3339 time; without an offset it is UTC."""
+    try:
+        time = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"{text!r} is no time; write it as 2026-05-01T12:00:00Z") from None
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def parse_window(text: str, end: datetime) -> Window:
+    """Read `FROM..TO`, or a duration back from `end`."""
+    first, dots, last = text.partition("..")
+    if dots:
+        return Window(parse_time(first), parse_time(last))
+    return Window(end - parse_duration(text), end)
+
+
+def baseline_of(current: Window, text: str | None, length: timedelta) -> Window:
+    """Return the window to compare with: `text` as typed, else `length` of time up to the current one."""
+    return parse_window(text or f"{rfc3339(current.start - length)}..{rfc3339(current.start)}", current.start)

@@ -45,7 +45,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """The engine steps of one phase: how full they were and what else they computed."""
+    """The engine steps of one phase: how full they were, and the prompt tokens of others in them."""
 
     phase: str
     steps: int
@@ -54,9 +54,9 @@ class StepSummary:
     mean_us: float
     batch_mean: float
     batch_max: int
-    prefill_tokens: int
-    kv_low: float
-    kv_high: float
+    prefill_beside: int
+    kv_low: float | None
+    kv_high: float | None
     waiting_max: int
     preemptions: int
 
@@ -149,17 +149,18 @@ def _stalls(own: Row | None) -> tuple[Stall, ...]:
 
 def _phases(request: Row, steps: Sequence[Row]) -> tuple[StepSummary, ...]:
     """Steps that began before the first token was out, and those after it."""
+    own = max(0, (request["prompt_tokens"] or 0) - (request["cached_tokens"] or 0))
     if request["ttft_us"] is None:
-        return tuple(filter(None, [summarise_steps("all", steps)]))
+        return tuple(filter(None, [summarise_steps("all", steps, own)]))
     first_token = request["time_us"] + request["ttft_us"]
     before = [step for step in steps if step["time_us"] < first_token]
     after = [step for step in steps if step["time_us"] >= first_token]
-    phases = summarise_steps("to first token", before), summarise_steps("after it", after)
+    phases = summarise_steps("to 1st token", before, own), summarise_steps("after it", after)
     return tuple(filter(None, phases))
 
 
-def summarise_steps(phase: str, steps: Sequence[Row]) -> StepSummary | None:
-    """Reduce the steps of one phase to a line; None where there were none."""
+def summarise_steps(phase: str, steps: Sequence[Row], own: int = 0) -> StepSummary | None:
+    """Reduce the steps of one phase to a line; `own` prompt tokens are not counted as beside it."""
     if not steps:
         return None
     batch = [step["batch_size"] for step in steps]
@@ -172,9 +173,9 @@ def summarise_steps(phase: str, steps: Sequence[Row]) -> StepSummary | None:
         mean_us=sum(step["duration_us"] for step in steps) / len(steps),
         batch_mean=sum(batch) / len(batch),
         batch_max=max(batch),
-        prefill_tokens=sum(step["prefill_tokens"] for step in steps),
-        kv_low=min(usage, default=0.0),
-        kv_high=max(usage, default=0.0),
+        prefill_beside=max(0, sum(step["prefill_tokens"] for step in steps) - own),
+        kv_low=min(usage, default=None),
+        kv_high=max(usage, default=None),
         waiting_max=max(step["waiting"] for step in steps),
         preemptions=sum(step["preemptions"] for step in steps),
     )

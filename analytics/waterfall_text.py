@@ -14,7 +14,7 @@ _NEIGHBOURS = 12
 _STALLS = 5
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LEVELS = "▁▂▃▄▅▆▇█"
-_ASCII = str.maketrans(dict(zip("▏▎▍▌▋▊▉█░▁▂▃▄▅▆▇…–≥·", ".::--=##~__..--==..=.", strict=True)))
+_ASCII = str.maketrans("▏▎▍▌▋▊▉█░▁▂▃▄▅▆▇–", ".:-=+*##~__.-=+*-")
 
 
 def milliseconds(us: float) -> str:
@@ -35,7 +35,11 @@ def lines(shown: Waterfall, unicode: bool = True) -> list[str]:
         list(_neighbours(shown)),
     )
     text = [line for block in blocks if block for line in ["", *block]][1:]
-    return [_fit(line if unicode else line.translate(_ASCII)) for line in text]
+    return [_fit(line if unicode else _plain(line)) for line in text]
+
+
+def _plain(line: str) -> str:
+    return line.translate(_ASCII).encode("ascii", "replace").decode()
 
 
 def _fit(line: str) -> str:
@@ -173,14 +177,16 @@ def _steps(steps: Sequence[StepSummary]) -> Iterator[str]:
     if not steps:
         yield "steps    not observed"
         return
-    yield f"{'steps':<16}{'count':>6}{'ms each':>9}{'batch':>12}{'prefill tok':>13}{'KV use':>13}{'waiting':>9}"
+    first, last = min(phase.first for phase in steps), max(phase.last for phase in steps)
+    yield "steps           count  ms each  batch   max  prefill beside      KV use  waiting"
     for phase in steps:
-        batch = f"{phase.batch_mean:.1f}, ≤{phase.batch_max}" if False else f"{phase.batch_mean:.1f}"
-        usage = f"{phase.kv_low:.0%}–{phase.kv_high:.0%}"
+        usage = f"{phase.kv_low:.0%}–{phase.kv_high:.0%}" if phase.kv_low is not None else "?"
         yield (
-            f"{phase.phase:<16}{phase.steps:>6,}{milliseconds(phase.mean_us):>9}{batch:>12}"
-            f"{phase.prefill_tokens:>13,}{usage:>13}{phase.waiting_max:>9,}"
+            f"{phase.phase:<14}{phase.steps:>7,}{milliseconds(phase.mean_us):>9}{phase.batch_mean:>7.1f}"
+            f"{phase.batch_max:>6,}{phase.prefill_beside:>12,} tok{usage:>12}{phase.waiting_max:>9,}"
         )
+    preempted = sum(phase.preemptions for phase in steps)
+    yield f"engine steps {first}–{last}, in them {preempted:,} preemptions"
 
 
 def _neighbours(shown: Waterfall) -> Iterator[str]:

@@ -58,7 +58,12 @@ class MissingExtra(OtelAttribError):
 
 
 class StoreError(OtelAttribError):
-    """The store refused a statement or cannot be reached."""
+    """The store refused a statement or cannot be reached; `code` is ClickHouse's, if it gave one."""
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        """Keep the code beside the message."""
+        super().__init__(message)
+        self.code = code
 
 
 class StoreBusy(StoreError):

@@ -1,0 +1,93 @@
+"""The store's faults in one line each: what was wrong, where, what to do."""
+
+import fcntl
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from otel_attrib.errors import StoreBusy, StoreError, StoreSchema
+from otel_attrib.schema.dsn import MEMORY, Dsn
+
+__all__ = ["busy", "told"]
+
+_MISSING = {60: "UNKNOWN_TABLE", 81: "UNKNOWN_DATABASE"}
+_TRAILERS = re.compile(r"\s*\((?:for url|version|official build)[^)]*\)\)?|\s*Stack trace:.*", re.DOTALL)
+
+
+@contextmanager
+def told(dsn: Dsn) -> Iterator[None]:
+    """Turn the client library's exceptions, and those of its temporary files, into ours."""
+    from clickhouse_connect.driver.exceptions import ClickHouseError, OperationalError
+
+    try:
+        yield
+    except ClickHouseError as fault:
+        message, code = _message(fault)
+        if code in _MISSING:
+            raise StoreSchema(f"{message}: `otel-attrib migrate` creates the tables", code) from fault
+        if code is None and isinstance(fault, OperationalError):
+            raise StoreError(f"store {dsn.shown} cannot be reached: {_cause(message)}") from fault
+        raise StoreError(message, code) from fault
+    except OSError as fault:
+        raise StoreError(f"store {dsn.shown}: {fault.strerror or fault}") from fault
+
+
+@contextmanager
+def busy(dsn: Dsn) -> Iterator[None]:
+    """Say who holds an embedded path that cannot be opened."""
+    from clickhouse_connect.driver.exceptions import ClickHouseError
+
+    try:
+        yield
+    except ClickHouseError as fault:
+        if dsn.path != MEMORY and _locked(Path(str(dsn.path)) / "status"):
+            raise StoreBusy(_holder(dsn)) from fault
+        if "already initialized with path" in str(fault):
+            raise StoreError(
+                f"this process has another store open than {dsn.shown}: one path a process"
+            ) from fault
+        raise StoreError(f"store {dsn.shown} cannot be opened: {_message(fault)[0]}") from fault
+
+
+def _message(fault: Exception) -> tuple[str, int | None]:
+    text = str(fault)
+    start = text.find("Code: ")
+    text = _TRAILERS.sub("", text[start:] if start >= 0 else text).strip()
+    found = re.match(r"Code: (\d+)", text)
+    return " ".join(text.split()), int(found[1]) if found else None
+
+
+def _cause(message: str) -> str:
+    """The operating system's own words out of the several layers that wrap them."""
+    found = re.search(r"\[Errno -?\d+\] ([^'\")]+)", message)
+    return found[1] if found else message
+
+
+def _locked(status: Path) -> bool:
+    """Whether somebody holds the lock that the engine takes on its status file."""
+    try:
+        with status.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _holder(dsn: Dsn) -> str:
+    who = _pid(Path(str(dsn.path)) / "status")
+    return f"store {dsn.path} is held by {who}: ask it with --url http://127.0.0.1:8080, or stop it"
+
+
+def _pid(status: Path) -> str:
+    """Name the process that the engine's own `status` file says it is."""
+    try:
+        found = re.search(r"PID: (\d+)", status.read_text())
+        if not found:
+            return "another process"
+        command = Path(f"/proc/{found[1]}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return "another process"
+    return f"process {found[1]} ({command.strip()[:60]})"

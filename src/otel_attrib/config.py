@@ -1,0 +1,200 @@
+"""Every setting of the service, in one frozen object: environment, then file, then default.
+
+`OTEL_ATTRIB_<NAME>` in the environment wins over `name` in the TOML file that `OTEL_ATTRIB_CONFIG`
+names, which wins over the default. docs/reference/settings.md is made from the fields below:
+
+python -m otel_attrib.config > docs/reference/settings.md
+"""
+
+import os
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from otel_attrib.errors import ConfigError
+
+__all__ = ["PREFIX", "Settings", "load", "page", "size"]
+
+PREFIX = "OTEL_ATTRIB_"
+CONFIG = "OTEL_ATTRIB_CONFIG"
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
+_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_POWERS = "KMGT"
+
+
+def size(value: object) -> int:
+    """Bytes from a number or from text such as `64MiB` or `1GB`."""
+    found = _SIZE.fullmatch(str(value).strip())
+    if found is None:
+        raise ValueError("give bytes, such as 67108864 or 64MiB")
+    number, power, binary = found.groups()
+    step = 1024 if binary else 1000
+    return int(float(number) * step ** (_POWERS.index(power.upper()) + 1 if power else 0))
+
+
+def _seconds(value: object) -> float:
+    found = _TIME.fullmatch(str(value).strip())
+    if found is None:
+        raise ValueError("give seconds, or a time such as 250ms, 10s or 5m")
+    return float(found[1]) * _SECONDS[found[2] or "s"]
+
+
+def _port(value: object) -> int:
+    number = _whole(value)
+    if number > 65535:
+        raise ValueError("a port is 0 (any free one) to 65535")
+    return number
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value).strip()):
+        raise ValueError("give a whole number")
+    return int(str(value))
+
+
+def _count(value: object) -> int:
+    number = _whole(value)
+    if number < 1:
+        raise ValueError("give a whole number above 0")
+    return number
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("give text")
+    return value
+
+
+def _list(value: object) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise ValueError("give a list, or words with commas between them")
+    return tuple(word.strip() for word in words if word.strip())
+
+
+def _is(
+    default: Any, cast: Callable[[object], Any], meaning: str, shown: str = "", secret: bool = False
+) -> Any:
+    notes = {"cast": cast, "meaning": meaning, "shown": shown}
+    return field(default=default, metadata=notes, repr=not secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `otel-attrib up` runs with; sizes are bytes, times are seconds."""
+
+    dsn: str = _is("", _text, "store of the service; empty: the default embedded store", secret=True)
+    host: str = _is("127.0.0.1", _text, "address that every listener binds")
+    otlp_grpc_port: int = _is(4317, _port, "OTLP over gRPC; 0 picks a free port")
+    otlp_http_port: int = _is(4318, _port, "OTLP over HTTP; 0 picks a free port")
+    clickhouse_port: int = _is(8123, _port, "read-only ClickHouse over HTTP; 0 picks a free port")
+    http_port: int = _is(8080, _port, "status, counters and web page; 0 picks a free port")
+    clickhouse_password: str = _is("", _text, "password of `clickhouse_port`; empty: none", secret=True)
+    spool: str = _is("", _text, "directory of requests not yet in the store; empty: beside the store")
+    spool_limit: int = _is(4 << 30, size, "bytes that may wait for the store, then 503", "4GiB")
+    otlp_limit: int = _is(64 << 20, size, "bytes of one request, decompressed, then 413", "64MiB")
+    otlp_in_flight: int = _is(256 << 20, size, "bytes of unanswered requests, then 503", "256MiB")
+    otlp_token: str = _is("", _text, "bearer token asked of exporters; empty: none", secret=True)
+    otlp_timeout: float = _is(30.0, _seconds, "time a client has to send one request", "30s")
+    tls_cert: str = _is("", _text, "PEM certificate chain; with `tls_key` the OTLP listeners speak TLS")
+    tls_key: str = _is("", _text, "PEM key of `tls_cert`")
+    cors_origins: tuple[str, ...] = _is((), _list, "origins whose browsers may post OTLP; empty: none", "")
+    block_items: int = _is(20_000, _count, "spans, points or log records of one insert")
+    block_bytes: int = _is(32 << 20, size, "bytes of one insert", "32MiB")
+    block_seconds: float = _is(0.25, _seconds, "longest wait before an insert", "250ms")
+    dedup_seconds: float = _is(600.0, _seconds, "time in which a repeated request is stored once", "10m")
+    writers: int = _is(1, _count, "inserts of one signal at a time")
+    query_threads: int = _is(4, _count, "queries of `clickhouse_port` at a time")
+    query_seconds: float = _is(60.0, _seconds, "longest query of `clickhouse_port`", "60s")
+    query_memory: int = _is(512 << 20, size, "bytes one query of `clickhouse_port` may use", "512MiB")
+    stop_seconds: float = _is(20.0, _seconds, "longest wait for the store when stopping", "20s")
+
+    def __post_init__(self) -> None:
+        """Refuse a certificate without its key."""
+        if bool(self.tls_cert) != bool(self.tls_key):
+            missing, given = ("tls_key", "tls_cert") if self.tls_cert else ("tls_cert", "tls_key")
+            raise ConfigError(missing, "", f"is needed with {given}")
+
+
+def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:
+    """The settings from the environment and the file; `given` (not None) wins over both."""
+    surroundings = os.environ if environ is None else environ
+    file = _file(surroundings.get(CONFIG, ""))
+    values: dict[str, Any] = {}
+    for entry in fields(Settings):
+        key, raw = _raw(entry.name, given, surroundings, file)
+        if raw is not None:
+            values[entry.name] = _cast(entry, key, raw)
+    return Settings(**values)
+
+
+def _raw(
+    name: str, given: Mapping[str, Any], environ: Mapping[str, str], file: Mapping[str, Any]
+) -> tuple[str, Any]:
+    variable = PREFIX + name.upper()
+    if given.get(name) is not None:
+        return name, given[name]
+    if variable in environ:
+        return variable, environ[variable]
+    return name, file.get(name)
+
+
+def _cast(entry: "Field[Any]", key: str, raw: object) -> Any:
+    try:
+        return entry.metadata["cast"](raw)
+    except ValueError as fault:
+        raise ConfigError(key, raw if entry.repr else "…", str(fault)) from fault
+
+
+def _file(path: str) -> dict[str, Any]:
+    if not path:
+        return {}
+    try:
+        values = tomllib.loads(Path(path).read_text())
+    except OSError as fault:
+        raise ConfigError(CONFIG, path, f"cannot be read: {fault.strerror}") from fault
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise ConfigError(CONFIG, path, f"is not TOML: {fault}") from fault
+    known = {entry.name for entry in fields(Settings)}
+    for name in values:
+        if name not in known:
+            raise ConfigError(name, "…", f"is no setting (in {path}); see docs/reference/settings.md")
+    return values
+
+
+_HEAD = f"""\
+# Settings
+
+<!-- Generated from src/otel_attrib/config.py by `make docs`; do not edit. -->
+
+What `otel-attrib up` reads.
+The environment wins over the TOML file that `{CONFIG}` names, and the file over the default;
+options of the command line win over all of them.
+Sizes take `KiB`, `MiB`, `GiB`; times take `ms`, `s`, `m`, `h`, `d`.
+
+| environment | file | default | meaning |
+| --- | --- | --- | --- |
+"""
+
+
+def page() -> str:
+    """The reference page as Markdown, one row a setting."""
+    return _HEAD + "".join(_page_rows())
+
+
+def _page_rows() -> Iterator[str]:
+    for entry in fields(Settings):
+        default = entry.metadata["shown"] or entry.default
+        shown = f"`{default}`" if default not in ("", ()) else ""
+        variable = PREFIX + entry.name.upper()
+        yield f"| `{variable}` | `{entry.name}` | {shown} | {entry.metadata['meaning']} |\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -25,6 +25,7 @@ COMMANDS = {
     "import": "read requests or OTLP from a file",
     "migrate": "create or update the store's tables",
     "sql": "run one read-only statement",
+    "dashboards": "print a Grafana dashboard",
     "doctor": "check this installation and say how to mend it",
     "demo": "a real vLLM, a real fault, the answer",
 }

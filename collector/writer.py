@@ -1,0 +1,168 @@
+"""Closed segments into the store: one segment, one insert, one deduplication token.
+
+A segment is removed from the spool only after its insert returned. While the store is down or unwell,
+inserts are tried again with growing pauses and requests wait in the spool. A segment that the store
+refuses for its content does not hold up the others: it is halved until the request at fault stands
+alone (quarantine.py). Halves have tokens of their own, made from the segment's, so that a repetition
+after a crash is still stored once.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from queue import Empty, Queue
+from threading import Event, Thread
+
+from otel_attrib.collector.counters import Counters
+from otel_attrib.collector.quarantine import Quarantine
+from otel_attrib.collector.segment import Record, Segment, read
+from otel_attrib.errors import StoreError
+
+__all__ = ["Insert", "Writer"]
+
+Insert = Callable[[Sequence[bytes], str], None]
+
+_log = logging.getLogger(__name__)
+_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+# ClickHouse's codes for bytes that it cannot read or values that it cannot hold; any other code is
+# taken as the state of the store (down, full, busy, without tables) and tried again.
+_CONTENT = frozenset(
+    (
+        6,  # CANNOT_PARSE_TEXT
+        26,  # CANNOT_PARSE_QUOTED_STRING
+        27,  # CANNOT_PARSE_INPUT_ASSERTION_FAILED
+        32,  # ATTEMPT_TO_READ_AFTER_EOF
+        33,  # CANNOT_READ_ALL_DATA
+        38,  # CANNOT_PARSE_DATE
+        41,  # CANNOT_PARSE_DATETIME
+        53,  # TYPE_MISMATCH
+        69,  # ARGUMENT_OUT_OF_BOUND
+        70,  # CANNOT_CONVERT_TYPE
+        72,  # CANNOT_PARSE_NUMBER
+        117,  # INCORRECT_DATA
+        128,  # TOO_LARGE_ARRAY_SIZE
+        131,  # TOO_LARGE_STRING_SIZE
+        190,  # SIZES_OF_ARRAYS_DONT_MATCH
+        349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+        407,  # DECIMAL_OVERFLOW
+    )
+)
+
+
+class Writer:
+    """Threads that insert segments; `inserts` holds one function a signal."""
+
+    def __init__(
+        self,
+        inserts: Mapping[str, Insert],
+        done: Callable[[Segment], None],
+        quarantine: Quarantine,
+        counters: Counters,
+        threads: int = 1,
+        pauses: Sequence[float] = _PAUSES,
+    ) -> None:
+        """`done` is called with every segment that needs no more work."""
+        self._inserts = inserts
+        self._done = done
+        self._quarantine = quarantine
+        self._counters = counters
+        self._pauses = pauses
+        self._stopping = Event()
+        self._drained = Event()
+        self._queues: dict[str, Queue[Segment]] = {signal: Queue() for signal in inserts}
+        self._threads = [
+            Thread(target=self._run, args=(signal,), name=f"writer-{signal}-{number}", daemon=True)
+            for signal in inserts
+            for number in range(threads)
+        ]
+
+    def start(self) -> None:
+        """Begin to insert."""
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, segment: Segment) -> None:
+        """Insert this segment when its turn comes."""
+        self._queues[segment.signal].put(segment)
+
+    def stop(self, seconds: float) -> bool:
+        """Insert what is waiting, for so long at most; False when segments are left for the next start."""
+        self._drained.set()
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+        return all(queue.empty() for queue in self._queues.values())
+
+    def _run(self, signal: str) -> None:
+        queue, failures = self._queues[signal], 0
+        while not self._stopping.is_set():
+            try:
+                segment = queue.get(timeout=0.1)
+            except Empty:
+                if self._drained.is_set():
+                    return
+                continue
+            if self._write(segment):
+                failures = 0
+                continue
+            # To the back: should only this one be at fault, the others pass it.
+            queue.put(segment)
+            self._stopping.wait(self._pauses[min(failures, len(self._pauses) - 1)])
+            failures += 1
+
+    def _write(self, segment: Segment) -> bool:
+        try:
+            records = read(segment.path)[0]
+            written = self._insert(segment.signal, records, segment.token)
+        except FileNotFoundError:
+            _log.error("%s has vanished from the spool", segment.token)
+            self._counters.lost.labels(segment.signal).inc(len(segment.digests))
+            written = 0
+        except StoreError as fault:
+            self._counters.failures.labels(segment.signal).inc()
+            _log.warning("%s waits: %s", segment.token, fault)
+            return False
+        except Exception:
+            self._counters.failures.labels(segment.signal).inc()
+            _log.exception("%s waits", segment.token)
+            return False
+        self._counters.written.labels(segment.signal).inc(written)
+        self._done(segment)
+        return True
+
+    def _insert(self, signal: str, records: Sequence[Record], token: str) -> int:
+        """Insert, halving what the store cannot take; return the number of items inserted."""
+        try:
+            self._send(signal, [record.payload for record in records], token)
+        except StoreError as fault:
+            if fault.code not in _CONTENT:
+                raise
+            # A store that refuses even an empty request is unwell; the requests are not at fault.
+            self._inserts[signal]([b""], f"{token}.probe")
+            if len(records) == 1:
+                return self._single(signal, records[0], token, fault)
+            half = len(records) // 2
+            return self._insert(signal, records[:half], f"{token}.0") + self._insert(
+                signal, records[half:], f"{token}.1"
+            )
+        return sum(record.items for record in records)
+
+    def _single(self, signal: str, record: Record, token: str, fault: StoreError) -> int:
+        """Try one request once more without what no schema knows; else set it aside."""
+        try:
+            self._send(signal, [self._quarantine.clean(signal, record.payload)], f"{token}.clean")
+        except StoreError as again:
+            if again.code not in _CONTENT:
+                raise
+            self._quarantine.put(signal, record, token, str(fault))
+            return 0
+        return record.items
+
+    def _send(self, signal: str, payloads: Sequence[bytes], token: str) -> None:
+        with self._counters.write_seconds.time():
+            self._inserts[signal](payloads, token)
+        self._counters.blocks.labels(signal).inc()

@@ -1,0 +1,99 @@
+"""A file of exported OTLP as requests: protobuf or JSON, alone or many, each told apart by its content.
+
+JSON may be one object, an array of them, one a line (as the Collector's file exporter writes), or
+several one after another. What cannot be read is yielded as `BadPart` with its place; what follows
+it is still read.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from otel_attrib.collector.imports.framing import Torn, frames
+from otel_attrib.collector.imports.recognise import signal_of_json, signal_of_protobuf
+from otel_attrib.collector.signals import Signal
+
+__all__ = ["BadPart", "Part", "parts"]
+
+_DECODER = json.JSONDecoder()
+_SPACE = " \t\r\n,"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One export request, serialized as protobuf."""
+
+    signal: Signal
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BadPart:
+    """Something in the file that is no export request."""
+
+    place: str
+    reason: str
+
+
+def parts(stream: BinaryIO) -> Iterator[Part | BadPart]:
+    """Every request of a file in order."""
+    data = stream.read()
+    if not data.strip():
+        yield BadPart("byte 0", "the file is empty")
+    elif data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and (text := _text(data)) is not None:
+        yield from _json_parts(text)
+    else:
+        yield from _protobuf_parts(data)
+
+
+def _text(data: bytes) -> str | None:
+    """The file as text if it is any; a protobuf message may begin with the same bytes as JSON."""
+    try:
+        return data.decode("utf-8-sig") if b"\0" not in data[:4096] else None
+    except UnicodeDecodeError:
+        return None
+
+
+def _protobuf_parts(data: bytes) -> Iterator[Part | BadPart]:
+    for frame in frames(data):
+        if isinstance(frame, Torn):
+            yield BadPart(f"byte {frame.at:,}", frame.reason)
+        elif (signal := signal_of_protobuf(frame.body)) is None:
+            yield BadPart(f"byte {frame.at:,}", "a message without a span, data point or log record")
+        else:
+            yield Part(signal, frame.body)
+
+
+def _json_parts(text: str) -> Iterator[Part | BadPart]:
+    at = 0
+    while (at := _skip(text, at)) < len(text):
+        place = f"line {text.count(chr(10), 0, at) + 1}"
+        try:
+            document, at = _DECODER.raw_decode(text, at)
+        except ValueError as fault:
+            yield BadPart(place, f"no JSON: {getattr(fault, 'msg', fault)}")
+            at = _next_line(text, at)
+            continue
+        for one in document if isinstance(document, list) else [document]:
+            yield _json_part(place, one)
+
+
+def _json_part(place: str, document: Any) -> Part | BadPart:
+    if (signal := signal_of_json(document)) is None:
+        return BadPart(place, "no object with resourceSpans, resourceMetrics or resourceLogs")
+    try:
+        return Part(signal, from_json(signal, document))
+    except ValueError as fault:
+        return BadPart(place, str(fault))
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _next_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1

@@ -1,0 +1,73 @@
+"""A moment in a table as whole nanoseconds of its column's clock, without rounding through a float."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+__all__ = ["UNITS", "Stamp", "number", "parse_stamp", "wall_nanoseconds"]
+
+UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+"""Unit of a numeric stamp → nanoseconds."""
+
+_RFC3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|z|UTC|[+-]\d\d:?\d\d)?"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Nanoseconds of some clock; `dated` when it was written as a date, `zoned` when with its zone."""
+
+    ns: int
+    dated: bool = False
+    zoned: bool = True
+
+
+def number(value: Any) -> Decimal | None:
+    """The number in a cell, exactly; None for an empty one. ValueError for anything else."""
+    if value is None or isinstance(value, str) and not value.strip():
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, str, Decimal, float)):
+        raise ValueError(f"{value!r} is no number")
+    try:
+        found = Decimal(str(value).strip())
+    except InvalidOperation:
+        raise ValueError(f"{value!r} is no number") from None
+    if found.is_infinite():
+        raise ValueError(f"{value!r} is no number")
+    return None if found.is_nan() else found
+
+
+def parse_stamp(value: Any, unit: str) -> Stamp | None:
+    """The stamp in a cell, a number in `unit` or a date; None for an empty cell."""
+    if isinstance(value, str) and (written := _RFC3339.fullmatch(value.strip())):
+        return _dated(*written.groups())
+    found = number(value)
+    return None if found is None else Stamp(int((found * UNITS[unit]).to_integral_value()))
+
+
+def wall_nanoseconds(text: str) -> int:
+    """An RFC 3339 moment as nanoseconds since 1970; ValueError when it is none."""
+    written = _RFC3339.fullmatch(text.strip())
+    if not written:
+        raise ValueError(f"{text!r} is no RFC 3339 moment, such as 2026-04-25T18:47:18Z")
+    return _dated(*written.groups()).ns
+
+
+def _dated(day: str, time: str, fraction: str | None, zone: str | None) -> Stamp:
+    moment = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=_zone(zone))
+    return Stamp(
+        ns=(moment - _EPOCH) // timedelta(seconds=1) * UNITS["s"] + int((fraction or "").ljust(9, "0")),
+        dated=True,
+        zoned=zone is not None,
+    )
+
+
+def _zone(written: str | None) -> timezone:
+    if written is None or written.upper() in ("Z", "UTC"):
+        return UTC
+    sign = -1 if written[0] == "-" else 1
+    return timezone(sign * timedelta(hours=int(written[1:3]), minutes=int(written[-2:])))

@@ -1,0 +1,103 @@
+"""Tables as files: JSON Lines (or one JSON array) and CSV, row by row with the line it stands on."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+from otel_attrib.errors import DataError
+
+__all__ = ["Bad", "Row", "header", "rows"]
+
+_SEEN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as it stands in the file; numbers of JSON are exact."""
+
+    line: int
+    cells: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A row that cannot be used, and why."""
+
+    line: int
+    reason: str
+
+
+def rows(stream: BinaryIO) -> Iterator[Row | Bad]:
+    """Read the whole table from its start; rows that cannot be read are yielded as `Bad`."""
+    stream.seek(0)
+    start = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    stream.seek(0)
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+    try:
+        yield from {b"{": _json_lines, b"[": _json_array}.get(start, _csv)(text)
+    finally:
+        text.detach()
+
+
+def header(stream: BinaryIO) -> list[str]:
+    """Columns of the table, those of the first rows taken together, in order of appearance."""
+    seen: dict[str, None] = {}
+    for row, _ in zip(_good(stream), range(_SEEN), strict=False):
+        seen.update(dict.fromkeys(row.cells))
+    if not seen:
+        raise DataError("no row that can be read: JSON Lines, a JSON array of objects or CSV is expected")
+    return list(seen)
+
+
+def _good(stream: BinaryIO) -> Iterator[Row]:
+    return (row for row in rows(stream) if isinstance(row, Row))
+
+
+def _loads(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None)
+
+
+def _json_lines(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
+    for line, written in enumerate(text, start=1):
+        if written.strip():
+            yield _object(line, written)
+
+
+def _object(line: int, written: str) -> Row | Bad:
+    try:
+        cells = _loads(written)
+    except ValueError as fault:
+        return Bad(line, f"no JSON: {fault}")
+    return Row(line, cells) if isinstance(cells, dict) else Bad(line, "no JSON object")
+
+
+def _json_array(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
+    try:
+        found = _loads(text.read())
+    except ValueError as fault:
+        raise DataError(f"a JSON array that cannot be read: {fault}") from fault
+    for place, cells in enumerate(found, start=1):
+        yield Row(place, cells) if isinstance(cells, dict) else Bad(place, "no JSON object")
+
+
+def _csv(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
+    sample = text.readline()
+    text.seek(0)
+    reader = csv.reader(text, delimiter=max(",;\t", key=sample.count))
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        for cells in reader:
+            if cells:
+                yield _record(reader.line_num, names, cells)
+    except csv.Error as fault:
+        raise DataError(f"line {reader.line_num}: no CSV: {fault}") from fault
+
+
+def _record(line: int, names: list[str], cells: list[str]) -> Row | Bad:
+    if len(cells) != len(names):
+        return Bad(line, f"{len(cells)} cells under {len(names)} column names")
+    return Row(line, dict(zip(names, cells, strict=True)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from otel_attrib.errors import UsageError
 
-__all__ = ["ROLLED_UP", "DIMENSIONS", "Filter", "check_dimensions", "parse_filter"]
+__all__ = ["DIMENSIONS", "EVERY_REQUEST", "ROLLED_UP", "Filter", "check_dimensions", "parse_filter"]
 
 ROLLED_UP = (
     "service",
@@ -64,6 +64,10 @@ class Filter:
     def __str__(self) -> str:
         """Write it as it can be typed."""
         return " ".join(f"{name}={value}" for name, values in self.allowed for value in values)
+
+
+EVERY_REQUEST = Filter()
+"""No condition."""
 
 
 def parse_filter(words: Iterable[str]) -> Filter:

@@ -47,7 +47,8 @@ def weights(n: int, level: float, first: int = 1, last: int | None = None) -> Fl
         masses[0] = _end_mass(n, a, b, level)
     if last == n:
         masses[-1] = _end_mass(n, b, a, 1 - level)
-    return masses / masses.sum()
+    masses /= masses.sum()
+    return masses
 
 
 def _inner_masses(n: int, first: int, last: int, a: float, b: float) -> Floats:
@@ -106,7 +107,8 @@ def tilt(weight: Floats, totals: Floats, displayed: float) -> Floats:
 def _tilted(weight: Floats, centred: Floats, lam: float) -> Floats:
     exponent = lam * centred
     scaled: Floats = weight * np.exp(exponent - exponent[weight > 0].max(initial=-np.inf))
-    return scaled / scaled.sum()
+    scaled /= scaled.sum()
+    return scaled
 
 
 def _solve_tilt(weight: Floats, centred: Floats) -> float:

@@ -39,7 +39,7 @@ class Estimate:
         return self.value - reach, self.value + reach
 
     def probability_above(self, limit: float) -> float:
-        """Return how probable it is that the true number is above `limit` (one half when nothing is known)."""
+        """Return how probable it is that the true number is above `limit` (½ when nothing is known)."""
         if self.freedom < 1:
             return 0.5
         if self.variance == 0:

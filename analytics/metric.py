@@ -16,7 +16,7 @@ OUTSIDE = "outside"
 TTFT_PARTS = tuple((stage, f"{stage}_us") for stage in STAGES if stage != OUTSIDE)
 TPOT_PARTS = tuple((stage, f"decode_{stage}_us") for stage in DECODE_STAGES)
 E2E_PARTS = TTFT_PARTS + tuple(
-    (f"decode_{stage}", f"decode_{stage}_us * greatest(toFloat64(output_tokens) - 1, 0)")
+    (f"decode_{stage}", f"if(output_tokens > 1, decode_{stage}_us * (output_tokens - 1), 0)")
     for stage in DECODE_STAGES
 )
 
@@ -25,7 +25,8 @@ E2E_PARTS = TTFT_PARTS + tuple(
 class Metric:
     """One latency: `value` and `parts` are SQL over `requests` in µs, `state` a column of `requests_10s`.
 
-    `expected` is SQL that is true for a request which should have been measured.
+    `expected` is SQL that is true for a request which should have been measured; a change of `least_ms`
+    is too small to matter (a token's time is a tenth of a first token's).
     """
 
     name: str
@@ -35,6 +36,12 @@ class Metric:
     state: str
     parts: tuple[tuple[str, str], ...]
     expected: str
+    least_ms: float
+
+    @property
+    def values(self) -> str:
+        """Return SQL for how many values of it a request gives."""
+        return "length(gaps_us)" if self.name == "tbt" else f"toUInt64(isNotNull({self.value}))"
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -53,6 +60,7 @@ METRICS = {
             "ttft",
             TTFT_PARTS,
             "status = 'ok' AND output_tokens > 0",
+            5.0,
         ),
         Metric(
             "tpot",
@@ -62,15 +70,17 @@ METRICS = {
             "tpot",
             TPOT_PARTS,
             "status = 'ok' AND output_tokens > 1",
+            0.5,
         ),
         Metric(
             "tbt",
             "TBT",
             "gap between two successive tokens of a request, one value a gap",
-            "gaps_us",
+            "arrayJoin(gaps_us)",
             "tbt",
             (),
             "status = 'ok' AND output_tokens > 1",
+            0.5,
         ),
         Metric(
             "e2e",
@@ -80,6 +90,7 @@ METRICS = {
             "e2e",
             E2E_PARTS,
             "status = 'ok'",
+            5.0,
         ),
     )
 }

@@ -1,0 +1,80 @@
+"""What speaks against reading a change of the tail as a change of the system."""
+
+from collections.abc import Iterator
+
+from otel_attrib.analytics.blocks import Counts
+from otel_attrib.analytics.windows import Window
+
+__all__ = ["changed_coverage", "never_observed", "note_all"]
+
+COVERAGE_CHANGE = 0.10  # share of requests; past it the two windows do not measure the same thing
+WORTH_SAYING = 0.10  # relative change of the mix or the load
+
+
+def changed_coverage(baseline: Counts, current: Counts) -> tuple[str, ...]:
+    """Return the stages observed on clearly more requests of one window than of the other."""
+    return tuple(
+        stage
+        for stage, share in baseline.missing.items()
+        if abs(share - current.missing[stage]) > COVERAGE_CHANGE
+    )
+
+
+def never_observed(baseline: Counts, current: Counts) -> tuple[str, ...]:
+    """Return the stages that no request of either window carries."""
+    return tuple(
+        stage for stage, share in baseline.missing.items() if share == 1 and current.missing[stage] == 1
+    )
+
+
+def note_all(
+    baseline: Counts, current: Counts, baseline_window: Window, current_window: Window
+) -> tuple[str, ...]:
+    """Return one sentence for each thing a reader should hold against the numbers."""
+    return (
+        *_coverage(baseline, current),
+        *_mix(baseline, current),
+        *_load(baseline, current, baseline_window, current_window),
+        *_failures(baseline, current),
+    )
+
+
+def _coverage(baseline: Counts, current: Counts) -> Iterator[str]:
+    changed, never = changed_coverage(baseline, current), never_observed(baseline, current)
+    for stage in changed:
+        yield (
+            f"{stage} is observed on {_percent(1 - baseline.missing[stage])} of the baseline and"
+            f" {_percent(1 - current.missing[stage])} of the current requests: counted as outside in both"
+        )
+    if never:
+        yield f"not observed here: {', '.join(never)}; their time stands in outside"
+    for stage, share in current.missing.items():
+        if share > 0 and stage not in (*changed, *never):
+            yield f"{stage} is missing on {_percent(share)} of the requests; its time stands in outside"
+
+
+def _mix(baseline: Counts, current: Counts) -> Iterator[str]:
+    for name, before, after in (
+        ("prompt tokens a request", baseline.prompt_tokens, current.prompt_tokens),
+        ("output tokens a request", baseline.output_tokens, current.output_tokens),
+    ):
+        old, new = before / max(1, baseline.requests), after / max(1, current.requests)
+        if old and new and abs(new / old - 1) > WORTH_SAYING:
+            yield f"{name} went {old:.0f} → {new:.0f}: part of the change may be the workload"
+
+
+def _load(baseline: Counts, current: Counts, before: Window, after: Window) -> Iterator[str]:
+    old = baseline.requests / before.length.total_seconds()
+    new = current.requests / after.length.total_seconds()
+    if old and new and abs(new / old - 1) > WORTH_SAYING:
+        yield f"requests/s went {old:.3g} → {new:.3g}: part of the change may be the load"
+
+
+def _failures(baseline: Counts, current: Counts) -> Iterator[str]:
+    old, new = (counts.failed / max(1, counts.requests) for counts in (baseline, current))
+    if abs(new - old) > 0.01:
+        yield f"failed requests went {_percent(old)} → {_percent(new)}; without a first token, no TTFT"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,82 @@
+"""What is asked: whose quantile, in which window, compared with which; read from what a user types."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from otel_attrib.analytics.filters import EVERY_REQUEST, Filter, parse_filter
+from otel_attrib.analytics.metric import Metric, metric_named
+from otel_attrib.analytics.statement import statement
+from otel_attrib.analytics.windows import Window, baseline_of, parse_time, parse_window, rfc3339
+from otel_attrib.errors import DataError, UsageError
+from otel_attrib.schema.store import Store
+
+__all__ = ["Question", "check_level", "end_of", "pose"]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One metric's quantile in two windows; `notes` say what was decided about the windows."""
+
+    metric: Metric
+    level: float
+    baseline: Window
+    current: Window
+    where: Filter = EVERY_REQUEST
+    notes: tuple[str, ...] = ()
+
+
+def pose(
+    store: Store,
+    metric: str = "ttft",
+    level: float = 0.99,
+    window: str = "15m",
+    baseline: str | None = None,
+    where: tuple[str, ...] | list[str] = (),
+    at: str = "now",
+) -> Question:
+    """Build the question from the words of a command line or of a request to the service."""
+    chosen = parse_filter(where)
+    asked = parse_window(window, end_of(store, at, chosen))
+    current, notes = (asked, ()) if baseline else _after_last_mark(store, asked, chosen)
+    return Question(
+        metric=metric_named(metric),
+        level=check_level(level),
+        baseline=baseline_of(current, baseline, asked.length),
+        current=current,
+        where=chosen,
+        notes=notes,
+    )
+
+
+def check_level(level: float) -> float:
+    """Refuse what is no quantile."""
+    if not 0 < level < 1:
+        raise UsageError(f"--quantile {level:g} is not between 0 and 1; write P99 as 0.99")
+    return level
+
+
+def end_of(store: Store, at: str, where: Filter) -> datetime:
+    """Return the time that windows reach back from: `now`, the `newest` request, or a given time."""
+    if at == "now":
+        return datetime.now(UTC)
+    if at != "newest":
+        return parse_time(at)
+    (row,) = store.rows(statement("newest_request", where=where.sql()), where.parameters())
+    if not row["requests"]:
+        raise DataError(
+            f"no request stored{f' with {where}' if where.allowed else ''}: nothing to look back from"
+        )
+    return EPOCH + timedelta(microseconds=int(row["newest_us"]) + 1)
+
+
+def _after_last_mark(store: Store, window: Window, where: Filter) -> tuple[Window, tuple[str, ...]]:
+    services = dict(where.allowed).get("service", ())
+    service = services[0] if len(services) == 1 else ""
+    found = store.rows(statement("last_mark"), {**window.bounds_us(), "service": service})
+    if not found:
+        return window, ()
+    mark = EPOCH + timedelta(microseconds=int(found[0]["at_us"]))
+    what = f"{found[0]['kind']} {found[0]['name']}".strip()
+    return window.from_mark(mark), (f"{what} at {rfc3339(mark)}: compared before and after it",)

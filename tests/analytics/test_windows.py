@@ -1,0 +1,83 @@
+"""Windows from what users type."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from otel_attrib.analytics.windows import (
+    Window,
+    baseline_of,
+    parse_duration,
+    parse_time,
+    parse_window,
+    rfc3339,
+)
+from otel_attrib.errors import UsageError
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("15m", 900), ("2h", 7200), ("7d", 604800), ("1w", 604800)]
+)
+def test_durations(text: str, seconds: int) -> None:
+    """Each unit is what it says."""
+    assert timedelta(seconds=seconds) == parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "15", "m", "0m", "-5m", "15 minutes", "1.5h"])
+def test_no_duration(text: str) -> None:
+    """Anything else is refused with the forms that work."""
+    with pytest.raises(UsageError, match="write 90s, 15m, 2h, 7d or 1w"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-05-01T12:00:00Z", "2026-05-01T12:00:00Z"),
+        ("2026-05-01T14:00:00+02:00", "2026-05-01T12:00:00Z"),
+        ("2026-05-01T12:00:00.25Z", "2026-05-01T12:00:00.25Z"),
+        ("2026-05-01", "2026-05-01T00:00:00Z"),
+    ],
+)
+def test_times_come_back_in_utc(text: str, expected: str) -> None:
+    """A time with any offset is written back in UTC."""
+    assert expected == rfc3339(parse_time(text))
+
+
+def test_back_from_an_end() -> None:
+    """A duration ends at the given time; FROM..TO ignores it."""
+    assert Window(NOON - timedelta(minutes=15), NOON) == parse_window("15m", NOON)
+    typed = parse_window("2026-05-01T08:00:00Z..2026-05-01T09:00:00Z", NOON)
+    assert "2026-05-01T08:00:00Z..2026-05-01T09:00:00Z" == str(typed)
+
+
+def test_an_empty_window_is_refused() -> None:
+    """A window that ends before it starts holds nothing."""
+    with pytest.raises(UsageError, match="must end after it starts"):
+        parse_window("2026-05-01T09:00:00Z..2026-05-01T08:00:00Z", NOON)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (None, "2026-05-01T11:30:00Z..2026-05-01T11:45:00Z"),
+        ("1h", "2026-05-01T10:45:00Z..2026-05-01T11:45:00Z"),
+        ("2026-04-30T12:00:00Z..2026-04-30T13:00:00Z", "2026-04-30T12:00:00Z..2026-04-30T13:00:00Z"),
+    ],
+)
+def test_baseline(typed: str | None, expected: str) -> None:
+    """Untyped, the baseline is as long as the window and ends at its start; a duration ends there too."""
+    current = parse_window("15m", NOON)
+
+    assert expected == str(baseline_of(current, typed, current.length))
+
+
+def test_a_mark_inside_moves_the_start() -> None:
+    """Only a mark inside the window cuts it."""
+    window = parse_window("15m", NOON)
+    deploy = NOON - timedelta(minutes=5)
+
+    assert Window(deploy, NOON) == window.from_mark(deploy)
+    assert window == window.from_mark(NOON - timedelta(hours=1)) == window.from_mark(None)

@@ -22,10 +22,12 @@ _SPACE = " \t\r\n,"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One export request, serialized as protobuf."""
+    """One export request as it stands in the file, not yet checked, and where."""
 
+    place: str
     signal: Signal
     body: bytes
+    is_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +59,38 @@ def _text(data: bytes) -> str | None:
 
 def _protobuf_parts(data: bytes) -> Iterator[Part | BadPart]:
     for frame in frames(data):
+        place = f"byte {frame.at:,}"
         if isinstance(frame, Torn):
-            yield BadPart(f"byte {frame.at:,}", frame.reason)
+            yield BadPart(place, frame.reason)
         elif (signal := signal_of_protobuf(frame.body)) is None:
-            yield BadPart(f"byte {frame.at:,}", "a message without a span, data point or log record")
+            yield BadPart(place, "a message without a span, data point or log record")
         else:
-            yield Part(signal, frame.body)
+            yield Part(place, signal, frame.body)
 
 
 def _json_parts(text: str) -> Iterator[Part | BadPart]:
-    at = 0
+    at = seen = 0
+    line = 1
     while (at := _skip(text, at)) < len(text):
-        place = f"line {text.count(chr(10), 0, at) + 1}"
+        line += text.count("\n", seen, at)
+        place, seen = f"line {line}", at
         try:
-            document, at = _DECODER.raw_decode(text, at)
-        except ValueError as fault:
+            document, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError) as fault:
             yield BadPart(place, f"no JSON: {getattr(fault, 'msg', fault)}")
             at = _next_line(text, at)
             continue
-        for one in document if isinstance(document, list) else [document]:
-            yield _json_part(place, one)
+        if isinstance(document, list):
+            yield from (_json_part(place, one, json.dumps(one)) for one in document)
+        else:
+            yield _json_part(place, document, text[at:end])
+        at = end
 
 
-def _json_part(place: str, document: Any) -> Part | BadPart:
+def _json_part(place: str, document: Any, written: str) -> Part | BadPart:
     if (signal := signal_of_json(document)) is None:
         return BadPart(place, "no object with resourceSpans, resourceMetrics or resourceLogs")
-    try:
-        return Part(signal, from_json(signal, document))
-    except ValueError as fault:
-        return BadPart(place, str(fault))
+    return Part(place, signal, written.encode(), is_json=True)
 
 
 def _skip(text: str, at: int) -> int:

@@ -9,7 +9,9 @@ from otel_attrib.collector.imports.delivery import Delivery
 from otel_attrib.collector.imports.framing import elements
 from otel_attrib.collector.imports.known import without_known
 from otel_attrib.collector.imports.otlp_file import BadPart, Part, parts
+from otel_attrib.collector.refusal import Refusal
 from otel_attrib.collector.signals import LOGS, SIGNALS, TRACES, Signal
+from otel_attrib.collector.validate import Verdict, check
 
 __all__ = ["OtlpTally", "count_items", "deliver_file"]
 
@@ -26,6 +28,7 @@ class OtlpTally:
     items: Counter[str] = field(default_factory=Counter)
     already: int = 0
     refused: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
     services: Counter[str] = field(default_factory=Counter)
     bad: int = 0
     named: list[tuple[str, BadPart]] = field(default_factory=list)
@@ -70,29 +73,41 @@ def _points(metric: Any) -> int:
 
 
 def _services(message: Any) -> Iterator[str]:
-    for part in next(value for field_, value in message.ListFields() if field_.number == 1):
+    for part in message.ListFields()[0][1]:
         for attribute in part.resource.attributes:
             if attribute.key == "service.name":
                 yield attribute.value.string_value
 
 
-def _good(path: str, found: Iterator[Part | BadPart], tally: OtlpTally) -> Iterator[Part]:
+def _good(path: str, found: Iterator[Part | BadPart], tally: OtlpTally) -> Iterator[tuple[Signal, bytes]]:
+    """Requests without their bad items, which are counted as refused."""
     for part in found:
-        if isinstance(part, BadPart):
-            tally.add_bad(path, part)
-        else:
-            tally.requests += 1
-            yield part
+        checked = part if isinstance(part, BadPart) else _checked(part)
+        if isinstance(checked, BadPart):
+            tally.add_bad(path, checked)
+            continue
+        tally.requests += 1
+        tally.refused += checked.rejected
+        tally.reasons.update([checked.why] * bool(checked.why))
+        if isinstance(part, Part) and checked.items:
+            yield part.signal, checked.payload
 
 
-def _batches(found: Iterator[Part]) -> Iterator[tuple[Signal, bytes]]:
+def _checked(part: Part) -> Verdict | BadPart:
+    try:
+        return check(part.signal, part.body, part.is_json)
+    except Refusal as fault:
+        return BadPart(part.place, str(fault))
+
+
+def _batches(found: Iterator[tuple[Signal, bytes]]) -> Iterator[tuple[Signal, bytes]]:
     """Requests of one signal put together: serialized messages one behind another are one message."""
     waiting = {signal.name: bytearray() for signal in SIGNALS}
-    for part in found:
-        for piece in _pieces(part.body):
-            body = waiting[part.signal.name]
+    for signal, payload in found:
+        for piece in _pieces(payload):
+            body = waiting[signal.name]
             if body and len(body) + len(piece) > _BATCH_BYTES:
-                yield part.signal, bytes(body)
+                yield signal, bytes(body)
                 body.clear()
             body += piece
     yield from ((signal, bytes(waiting[signal.name])) for signal in SIGNALS if waiting[signal.name])

@@ -8,14 +8,7 @@ from otel_attrib.collector.signals import LOGS, METRICS, TRACES, Signal
 
 __all__ = ["signal_of_json", "signal_of_protobuf"]
 
-_KEYS = {
-    "resourceSpans": TRACES,
-    "resource_spans": TRACES,
-    "resourceMetrics": METRICS,
-    "resource_metrics": METRICS,
-    "resourceLogs": LOGS,
-    "resource_logs": LOGS,
-}
+_KEYS = {"resourceSpans": TRACES, "resourceMetrics": METRICS, "resourceLogs": LOGS}
 
 
 def signal_of_json(document: Any) -> Signal | None:
@@ -40,7 +33,7 @@ def _parsed_as(signal: Signal, body: bytes, test: Any) -> bool:
 def _is_traces(message: Any) -> bool:
     """Spans have ids of fixed length and times, which neither a metric nor a log record has there."""
     found = [span for part in message.resource_spans for scope in part.scope_spans for span in scope.spans]
-    return bool(found) and all(
+    return any(
         len(span.trace_id) == 16 and len(span.span_id) == 8 and span.start_time_unix_nano for span in found
     )
 

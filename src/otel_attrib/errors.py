@@ -7,7 +7,8 @@ OtelAttribError
 ├── StoreError        the store refused or cannot be reached      exit 1
 │   ├── StoreBusy     another process holds the embedded store
 │   └── StoreSchema   tables are missing or of another version
-└── DataError         a file or a body is not what it claims      exit 1
+├── DataError         a file or a body is not what it claims      exit 1
+└── NotFound          the store has nothing of that name          exit 1
 
 Every message names what was wrong, where, and what to do.
 """
@@ -16,6 +17,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "MissingExtra",
+    "NotFound",
     "OtelAttribError",
     "StoreBusy",
     "StoreError",
@@ -76,3 +78,7 @@ class StoreSchema(StoreError):
 
 class DataError(OtelAttribError):
     """A file or a request body is not what it claims to be."""
+
+
+class NotFound(OtelAttribError):
+    """The store holds nothing of the name that was asked for."""

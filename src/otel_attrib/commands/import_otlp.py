@@ -1,0 +1,115 @@
+"""`import otlp`: files of exported OTLP into the store, and the account of it."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from otel_attrib.collector.imports import files
+from otel_attrib.collector.imports.connection import delivery
+from otel_attrib.collector.imports.delivery import Delivery
+from otel_attrib.collector.imports.otlp_import import OtlpTally, deliver_file
+from otel_attrib.commands.progress import counted
+from otel_attrib.commands.wrapping import labelled
+from otel_attrib.errors import DataError
+
+__all__ = ["Summary", "run"]
+
+_ITEMS = {"traces": "spans", "metrics": "data points", "logs": "log records"}
+_MEMORY = (
+    "a service knows repeated metrics and logs for ten minutes (OTEL_ATTRIB_DEDUP_SECONDS), spans for good"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the files held and what became of it."""
+
+    where: str
+    dry_run: bool
+    tally: OtlpTally
+
+    def as_dict(self) -> dict[str, Any]:
+        """The account for `--json`."""
+        tally = self.tally
+        return {
+            "where": self.where,
+            "dry_run": self.dry_run,
+            "files": tally.files,
+            "requests": tally.requests,
+            "imported": {name: tally.items[name] for name in _ITEMS},
+            "already": tally.already,
+            "refused": tally.refused,
+            "refused_reasons": list(tally.reasons),
+            "bad": tally.bad,
+            "bad_parts": [
+                {"file": path, "place": part.place, "reason": part.reason} for path, part in tally.named
+            ],
+            "services": sorted(tally.services),
+        }
+
+    def lines(self) -> list[str]:
+        """The account as text, the answer first."""
+        tally = self.tally
+        text = [self._answer()]
+        text += labelled("read", [f"{tally.files:,} files, {tally.requests:,} requests"])
+        text += labelled("service", sorted(tally.services))
+        text += labelled("refused", list(tally.reasons))
+        for path, part in tally.named:
+            text += labelled("bad", [f"{path}:", f"{part.place}:", *part.reason.split()])
+        if tally.bad > len(tally.named):
+            text.append(f"            and {tally.bad - len(tally.named):,} more")
+        if self.where.startswith("service") and (tally.items["metrics"] or tally.items["logs"]):
+            text += labelled("note", _MEMORY.split())
+        return text
+
+    def _answer(self) -> str:
+        tally = self.tally
+        counts = [f"{tally.items[name]:,} {what}" for name, what in _ITEMS.items() if tally.items[name]]
+        found = ", ".join(counts) or "nothing"
+        rest = [
+            f"{count:,} {what}"
+            for count, what in (
+                (tally.already, "spans there already"),
+                (tally.refused, "refused"),
+                (tally.bad, "bad parts"),
+            )
+            if count
+        ]
+        told = (
+            f"{found} found, nothing written (dry run)"
+            if self.dry_run
+            else f"{found} imported into {self.where}"
+        )
+        return told + (f"; {', '.join(rest)}" if rest else "")
+
+
+def run(args: argparse.Namespace) -> Summary:
+    """Read every file; with --strict all of them are read once before anything is sent."""
+    if args.strict or args.dry_run:
+        tally = OtlpTally()
+        _each(args.files, None, tally, lambda files: None)
+        if args.strict and tally.bad:
+            path, part = tally.named[0]
+            raise DataError(
+                f"{path}: {part.place}: {part.reason} ({tally.bad:,} bad parts; nothing imported)"
+            )
+        if args.dry_run:
+            return Summary("nowhere", True, tally)
+    tally = OtlpTally()
+    with delivery(args.dsn, args.url) as to, counted("importing", len(args.files)) as advance:
+        _each(args.files, to, tally, advance)
+        to.finish()
+    if not tally.requests:
+        path, part = tally.named[0]
+        raise DataError(f"{path}: {part.place}: {part.reason}; nothing imported")
+    return Summary(to.shown, False, tally)
+
+
+def _each(
+    paths: Sequence[str], to: Delivery | None, tally: OtlpTally, advance: Callable[[int], None]
+) -> None:
+    for path in paths:
+        with files.opened(path) as stream:
+            deliver_file(path, stream, to, tally)
+        advance(1)

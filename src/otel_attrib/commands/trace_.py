@@ -1,0 +1,72 @@
+"""Show one request as a waterfall: where the time to its first token went.
+
+ID is a trace id, a span id or the engine's request id, whole or the beginning of
+one that no other request shares. Stages that were not observed are named as such,
+and `outside` is what no stage explains. Below stand the gaps between its tokens,
+the engine steps that served it, and spans of other services in the same trace.
+"""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from otel_attrib.analytics.waterfall import Waterfall
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    from otel_attrib.schema.store import add_store_arguments
+
+    parser.epilog = "example: otel-attrib trace 4bf92f35\n         otel-attrib trace cmpl-7d0c5a --json"
+    parser.add_argument("id", metavar="ID", help="trace, span or request id, or how one begins")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    add_store_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look the request up and print it."""
+    import json
+
+    from otel_attrib.analytics.trace_lookup import look_up
+    from otel_attrib.schema.store import connect
+
+    with connect(args.dsn, args.url) as store:
+        shown = look_up(store, args.id.strip())
+    if args.json:
+        print(json.dumps(_object(shown), ensure_ascii=False))
+    else:
+        _print(shown)
+    return 0
+
+
+def _object(shown: "Waterfall") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    request = {name: value for name, value in shown.request.items() if name not in ("time", "gaps_us")}
+    time = f"{shown.request['time'].isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
+    return {"schema": "otel-attrib/trace/1"} | asdict(shown) | {"request": {"time": time, **request}}
+
+
+def _print(shown: "Waterfall") -> None:
+    from otel_attrib.analytics.waterfall_text import lines
+
+    text = lines(shown, unicode=_draws_unicode())
+    if not sys.stdout.isatty():
+        print("\n".join(text))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(text[0], style="bold", markup=False)
+    console.print("\n".join(text[1:]), markup=False)
+
+
+def _draws_unicode() -> bool:
+    try:
+        "█░…".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,264 @@
+"""Engine process: hooks on the scheduler and the KV cache manager that feed `Passages` and the step log.
+
+A schedule is matched with its output by the identity of the SchedulerOutput, never by nesting,
+because two batches may be in flight. No object of ours is put into anything that vLLM pickles.
+"""
+
+import functools
+from time import monotonic_ns
+from typing import Any
+
+from otel_attrib.instrumentation import background, spans, status
+from otel_attrib.instrumentation.clock import clock_id
+from otel_attrib.instrumentation.shim import Callback, Hook, guarded
+from otel_attrib.instrumentation.steps import Step, StepLog
+from otel_attrib.instrumentation.vllm.passages import Batch, Passages, Times
+from otel_attrib.instrumentation.vllm.wire import FIRST, LAST, attach
+from otel_attrib.instrumentation.vllm.worker import ATTRIBUTE, Work
+
+__all__ = ["ENGINE", "HOOKS", "EngineRecorder"]
+
+MOST_IN_FLIGHT = 64
+
+
+class EngineRecorder:
+    """What this engine process has told about its requests and its steps."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.passages = Passages(clock_id())
+        self.log = StepLog()
+        self.flight: dict[int, tuple[Batch, tuple[int, int, int, int]]] = {}
+        self.preempted = 0
+        self.previous_done = 0
+        self.begun = False
+
+    def received(self, request: Any) -> None:
+        """A request has been decoded and is in the engine's queue."""
+        self.passages.receive(request.request_id, monotonic_ns())
+
+    def scheduled(self, scheduler: Any, output: Any, start: int) -> None:
+        """A batch was put together; an empty one is no step."""
+        end = monotonic_ns()
+        if not output.total_num_scheduled_tokens:
+            return
+        passages = self.passages
+        passages.step += 1
+        tokens = output.num_scheduled_tokens
+        batch = Batch(output, passages.step, start, end, len(tokens))
+        for request in self._with_prompt(output):
+            if request in tokens:
+                more = scheduler.requests[request].is_prefill_chunk
+                passages.schedule(batch, request, tokens[request], more=more)
+        running, waiting = scheduler.get_request_counts()
+        usage = round(scheduler.get_kv_cache_usage() * 1e6)
+        passages.waiting_max.add(batch.number, waiting)
+        passages.kv_usage_max.add(batch.number, usage)
+        self.flight[id(output)] = batch, (waiting, running, self.preempted, usage)
+        self.preempted = 0
+        if len(self.flight) > MOST_IN_FLIGHT:
+            del self.flight[next(iter(self.flight))]
+        if not self.begun:
+            self._begin(scheduler)
+
+    def _with_prompt(self, output: Any) -> dict[str, None]:
+        """Requests that may compute a piece of prompt in this step, each once."""
+        found = dict.fromkeys(self.passages.chunking)
+        found.update((new.req_id, None) for new in output.scheduled_new_reqs)
+        found.update(dict.fromkeys(output.scheduled_cached_reqs.resumed_req_ids))
+        return found
+
+    def _begin(self, scheduler: Any) -> None:
+        """First step of this process: learn which replica it is and start sending."""
+        self.begun = True
+        parallel = scheduler.vllm_config.parallel_config
+        self.passages.replica = getattr(parallel, "data_parallel_index", 0) or 0
+        status.tell("engine", replica=self.passages.replica)
+        background.every_tick(self.send)
+
+    def send(self) -> None:
+        """Turn the new steps into spans; runs on the background thread."""
+        for found in self.log.take():
+            spans.write_steps(found, "vllm", str(self.passages.replica))
+
+    def processed(self, output: Any, result: Any, outputs: Any, received: int) -> None:
+        """A step's output is there and has been handled."""
+        finished = monotonic_ns()
+        batch, counts = self.flight.pop(id(output), (None, None))
+        if batch is None or counts is None:
+            return
+        work = getattr(result, ATTRIBUTE, None)
+        times, collective = self._times(batch, Work(*work) if work else None, received, finished)
+        self.passages.compute(batch, times)
+        self._tell(batch, times, outputs)
+        waiting, running, preempted, usage = counts
+        self.log.append(
+            Step(
+                batch.number,
+                batch.start,
+                finished - batch.start,
+                batch.size,
+                batch.prefill_tokens,
+                output.total_num_scheduled_tokens - batch.prefill_tokens,
+                waiting,
+                running,
+                preempted,
+                usage,
+                batch.end - batch.start,
+                times.forward,
+                times.sample,
+                collective,
+                -1,
+                finished - received,
+            )
+        )
+
+    def _times(self, batch: Batch, work: Work | None, received: int, finished: int) -> tuple[Times, int]:
+        begun = max(batch.end, self.previous_done)
+        if work is None:
+            self.previous_done = received
+            return Times(begun, received, received, finished, -1, -1), -1
+        sample = work.done - work.ready if work.ready >= 0 else -1
+        done = work.done if work.clock == self.passages.clock else received
+        self.previous_done = done
+        times = Times(begun, done - max(sample, 0), done, finished, work.forward, sample)
+        return times, work.collective
+
+    def _tell(self, batch: Batch, times: Times, outputs: Any) -> None:
+        """Send what is known along with each first and each last token."""
+        passages = self.passages
+        opening = passages.opening
+        for answer in outputs.values():
+            for one in answer.outputs:
+                if opening and one.new_token_ids and one.request_id in opening:
+                    first = passages.first_token(one.request_id, batch, times)
+                    if first is not None:
+                        attach(one, FIRST, first)
+                if one.finish_reason is not None:
+                    last = passages.finish(one.request_id, batch, times)
+                    if last is not None:
+                        attach(one, LAST, last)
+
+
+ENGINE = EngineRecorder()
+
+
+def _schedule(original: Callback) -> Callback:
+    scheduled = guarded("engine schedule", ENGINE.scheduled)
+
+    @functools.wraps(original)
+    def schedule(self: Any, *args: Any, **kwargs: Any) -> Any:
+        start = monotonic_ns()
+        output = original(self, *args, **kwargs)
+        scheduled(self, output, start)
+        return output
+
+    return schedule
+
+
+def _update_from_output(original: Callback) -> Callback:
+    processed = guarded("engine output", ENGINE.processed)
+
+    @functools.wraps(original)
+    def update_from_output(self: Any, scheduler_output: Any, model_runner_output: Any) -> Any:
+        received = monotonic_ns()
+        outputs = original(self, scheduler_output, model_runner_output)
+        processed(scheduler_output, model_runner_output, outputs, received)
+        return outputs
+
+    return update_from_output
+
+
+def _preprocess_add_request(original: Callback) -> Callback:
+    received = guarded("engine receive", ENGINE.received)
+
+    @functools.wraps(original)
+    def preprocess_add_request(self: Any, request: Any) -> Any:
+        result = original(self, request)
+        received(request)
+        return result
+
+    return preprocess_add_request
+
+
+def _add_request(original: Callback) -> Callback:
+    # Where requests come in without preprocess_add_request; else already known.
+    received = guarded("engine receive", ENGINE.received)
+
+    @functools.wraps(original)
+    def add_request(self: Any, request: Any) -> Any:
+        received(request)
+        return original(self, request)
+
+    return add_request
+
+
+def _preempt_request(original: Callback) -> Callback:
+    def preempted(request: Any) -> None:
+        ENGINE.preempted += 1
+        ENGINE.passages.preempt(request.request_id)
+
+    note = guarded("engine preempt", preempted)
+
+    @functools.wraps(original)
+    def preempt_request(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        note(request)
+        return original(self, request, *args, **kwargs)
+
+    return preempt_request
+
+
+def _finish_requests(original: Callback) -> Callback:
+    def aborted(requests: Any) -> None:
+        ENGINE.passages.forget(request.request_id for request in requests)
+
+    note = guarded("engine abort", aborted)
+
+    @functools.wraps(original)
+    def finish_requests(self: Any, *args: Any, **kwargs: Any) -> Any:
+        requests = original(self, *args, **kwargs)
+        note(requests)
+        return requests
+
+    return finish_requests
+
+
+def _kv(original: Callback) -> Callback:
+    """Time spent on a request's blocks before its first token; a lookup is all it costs later."""
+    opening = ENGINE.passages.opening
+
+    @functools.wraps(original)
+    def kv(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        passage = opening.get(request.request_id)
+        if passage is None or passage.in_flight:
+            return original(self, request, *args, **kwargs)
+        before = monotonic_ns()
+        result = original(self, request, *args, **kwargs)
+        after = monotonic_ns()
+        passage.kv += after - before
+        if result is not None and kwargs.get("delay_cache_blocks"):
+            passage.loading = after  # blocks are being loaded from elsewhere
+        return result
+
+    return kv
+
+
+_SCHEDULER = "vllm.v1.core.sched.scheduler:Scheduler"
+_KV = "vllm.v1.core.kv_cache_manager:KVCacheManager"
+
+HOOKS = (
+    Hook(f"{_SCHEDULER}.schedule", ("self", "throttle_prefills"), _schedule),
+    Hook(
+        f"{_SCHEDULER}.update_from_output",
+        ("self", "scheduler_output", "model_runner_output"),
+        _update_from_output,
+    ),
+    Hook(f"{_SCHEDULER}.add_request", ("self", "request"), _add_request),
+    Hook(f"{_SCHEDULER}._preempt_request", ("self", "request", "timestamp"), _preempt_request),
+    Hook(f"{_SCHEDULER}.finish_requests", ("self", "request_ids", "finished_status"), _finish_requests),
+    Hook(f"{_KV}.get_computed_blocks", ("self", "request"), _kv),
+    Hook(f"{_KV}.allocate_slots", ("self", "request", "num_new_tokens"), _kv),
+    Hook(
+        "vllm.v1.engine.core:EngineCore.preprocess_add_request", ("self", "request"), _preprocess_add_request
+    ),
+)

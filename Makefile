@@ -1,0 +1,44 @@
+# Every target sets up what it needs on a bare machine; the second time there is nothing to set up.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := .venv/bin
+VLLM := src/otel_attrib/demo/install_vllm.sh
+
+.PHONY: help init vllm demo test lint types fix docs bench serve lock
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+init: ## .venv from requirements.lock
+	@scripts/init.sh
+
+vllm: ## vLLM for the CPU in an environment of its own (exit 3: this machine cannot run it)
+	@bash $(VLLM)
+
+demo: init ## a real vLLM, two real faults, the answer; from the recording with ARGS=--replay
+	@$(BIN)/otel-attrib demo $(ARGS)
+
+test: init ## all tests, the real vLLM among them; ARGS goes to pytest
+	@bash $(VLLM) || test $$? = 3
+	@OTEL_ATTRIB_TEST_VLLM=1 $(BIN)/python -m pytest $(ARGS)
+
+lint: init ## ruff
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: init ## mypy --strict
+	@$(BIN)/mypy
+
+fix: init ## let ruff mend what it can
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+docs: init ## write the generated reference pages anew
+	@$(BIN)/python -m otel_attrib.schema.attributes_page >docs/reference/attributes.md
+
+bench: init ## every benchmark beside its peers; the figures go to build/bench
+	@scripts/bench.sh
+
+serve: init ## receiver, store and query API on loopback
+	@$(BIN)/otel-attrib up $(ARGS)
+
+lock: init ## requirements.lock anew from pyproject.toml
+	@scripts/lock.sh

@@ -43,12 +43,17 @@ make_environment() {
     "$python" -m venv "$VENV"
 }
 
+pip_install() {
+    PIP_DISABLE_PIP_VERSION_CHECK=1 "$VENV/bin/python" -m pip install --no-input "$@" >>"$VENV/install.log" 2>&1 || {
+        tail -n 8 "$VENV/install.log" >&2
+        fail "pip install $* failed (all of it: $VENV/install.log); is the package index reachable from here?"
+    }
+}
+
 if [ "$(cat "$STAMP" 2>/dev/null)" = "$WANTED" ]; then exit 0; fi
 say "setting up .venv (once; a minute or two)"
 [ -x "$VENV/bin/pip" ] && [ "$("$VENV/bin/python" -c 'import sys; print(sys.prefix)')" = "$VENV" ] || make_environment
-export PIP_DISABLE_PIP_VERSION_CHECK=1
-"$VENV/bin/python" -m pip install --no-input --quiet -r requirements.lock ||
-    fail "pip install -r requirements.lock failed; is the package index reachable from here?"
-"$VENV/bin/python" -m pip install --no-input --quiet --no-deps --no-build-isolation -e .
+pip_install -r requirements.lock
+pip_install --no-deps --no-build-isolation -e .
 echo "$WANTED" >"$STAMP"
 say "ready"

@@ -19,7 +19,7 @@ class Signal:
     name: str
     service: str
     rejected: str
-    request: Callable[[], Message]
+    request: type[Message]
     response: Callable[[], Any]
     decode: Callable[[bytes], Any]
 

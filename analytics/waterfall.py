@@ -18,6 +18,7 @@ from otel_attrib.schema.attributes import (
     STAGES,
     TOKEN_INDEX,
     TOKEN_STALL_EVENT,
+    TOKEN_TIMELINE,
 )
 
 __all__ = ["Neighbour", "StageBar", "Stall", "StepSummary", "Waterfall", "summarise_steps", "waterfall"]
@@ -105,7 +106,8 @@ def waterfall(request: Row, spans: Sequence[Row] = (), steps: Sequence[Row] = ()
         missing=tuple(bar.stage for bar in bars if bar.us is None),
         decode={stage: request[f"decode_{stage}_us"] for stage in DECODE_STAGES if _seen(request, stage)},
         gaps=_gaps(request),
-        timeline_us=tuple(request["gaps_us"] or ()),
+        # Without a recorded timeline `gaps_us` is an unfolded sketch, in order of length.
+        timeline_us=tuple(request["gaps_us"]) if attributes.get(TOKEN_TIMELINE) else (),
         stalls=_stalls(own),
         steps=_phases(request, steps),
         neighbours=_neighbours(request, spans),

@@ -158,10 +158,16 @@ def test_timeline_keeps_the_peak() -> None:
     """A longer series than the line is wide is squeezed without losing its longest gap."""
     gaps = [10.0] * 500
     gaps[250] = 1_000.0
-    (line,) = [line for line in lines(waterfall(request(gaps_us=gaps))) if line.startswith("timeline")]
+    own = span(SpanAttributes={"slatag.token_timeline": "…"})
+    (line,) = [line for line in lines(waterfall(request(gaps_us=gaps), [own])) if line.startswith("timeline")]
 
     assert 80 == len(line)
     assert 1 == line.count("█")
+
+
+def test_a_sketch_is_no_timeline() -> None:
+    """Gaps unfolded from a sketch have lost their order and are not drawn as a series."""
+    assert () == waterfall(request(gaps_us=[1.0, 2.0]), [span()]).timeline_us
 
 
 @pytest.mark.parametrize("unicode", [True, False])

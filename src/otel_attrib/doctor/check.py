@@ -1,0 +1,96 @@
+"""A check: a name and a function that looks at the surroundings and reports findings."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from otel_attrib.config import Settings, load
+from otel_attrib.errors import ConfigError
+
+__all__ = ["CHECKS", "Check", "Finding", "Level", "Surroundings", "check", "fail", "ok", "run_all", "warn"]
+
+Level = Literal["OK", "WARN", "FAIL"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; `fix` says what to do, and is empty only where nothing is to be done."""
+
+    level: Level
+    name: str
+    text: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Everything that a check may look at; tests put their own in."""
+
+    dsn: str | None = None
+    url: str | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    proc: Path = Path("/proc")
+    dev: Path = Path("/dev")
+
+    def settings(self) -> Settings:
+        """The settings as `up` would read them, or its defaults where they cannot be read."""
+        try:
+            return load(self.environ)
+        except ConfigError:
+            return Settings()
+
+
+Look = Callable[[Surroundings], Iterable[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One entry of the table."""
+
+    name: str
+    look: Look
+
+    def findings(self, around: Surroundings) -> Iterator[Finding]:
+        """What the check reports; one that breaks is itself a finding."""
+        try:
+            yield from self.look(around)
+        except Exception as fault:  # a broken check must not hide the others
+            yield warn(self.name, f"could not be checked: {type(fault).__name__}: {fault}", "report this")
+
+
+CHECKS: list[Check] = []
+"""Every check, in the order of the report."""
+
+
+def check(name: str) -> Callable[[Look], Look]:
+    """Enter a function in the table."""
+
+    def enter(look: Look) -> Look:
+        CHECKS.append(Check(name, look))
+        return look
+
+    return enter
+
+
+def ok(name: str, text: str) -> Finding:
+    """Nothing to be done."""
+    return Finding("OK", name, text)
+
+
+def warn(name: str, text: str, fix: str) -> Finding:
+    """It works, but not as one would expect."""
+    return Finding("WARN", name, text, fix)
+
+
+def fail(name: str, text: str, fix: str) -> Finding:
+    """It does not work."""
+    return Finding("FAIL", name, text, fix)
+
+
+def run_all(around: Surroundings) -> list[Finding]:
+    """Run the whole table."""
+    from otel_attrib.doctor import clock, parts, paths, ports, store, telemetry  # noqa: F401 - they enter checks
+
+    return [finding for each in CHECKS for finding in each.findings(around)]

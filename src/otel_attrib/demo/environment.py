@@ -8,7 +8,15 @@ from pathlib import Path
 
 from otel_attrib.errors import OtelAttribError
 
-__all__ = ["VLLM_VERSION", "CannotInstall", "ensure_model", "ensure_vllm", "folder", "server_environment"]
+__all__ = [
+    "VLLM_VERSION",
+    "CannotInstall",
+    "clean_environment",
+    "ensure_model",
+    "ensure_vllm",
+    "folder",
+    "server_environment",
+]
 
 VLLM_VERSION = "0.32.0"
 HERE = Path(__file__).parent
@@ -70,9 +78,16 @@ def _put_in_place(building: Path, model: Path) -> None:
         shutil.rmtree(building)
 
 
+def clean_environment() -> dict[str, str]:
+    """Return the user's variables without those that would send our spans or questions elsewhere."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "TRACEPARENT"))
+    }
+
+
 def server_environment() -> dict[str, str]:
     """Return variables for a vLLM that stays on this machine and on one thread, beside the user's own."""
-    return os.environ | {
+    return clean_environment() | {
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",

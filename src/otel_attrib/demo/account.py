@@ -1,0 +1,129 @@
+"""The account of a run: what each phase looked like, what `why` said of each fault, and whether it fits."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from otel_attrib.demo.checks import ROWS, Checks, check
+from otel_attrib.demo.replay import Outcome
+from otel_attrib.demo.service import Answer, Service
+from otel_attrib.demo.story import BASELINE, FAULTS, Phase, Story
+
+__all__ = ["Account", "make_account"]
+
+# `why` ends with 0, 3 or 4 when it could judge; anything else is a fault of its own.
+JUDGED = (0, 3, 4)
+NOT_FOUND = ("NO_REGRESSION", "INSUFFICIENT")
+PHASE = """
+SELECT count() AS requests, countIf(status != 'ok') AS not_ok, sum(preemptions) AS preemptions,
+       quantileExact(0.5)(ttft_us) / 1000 AS p50, quantileExact(0.99)(ttft_us) / 1000 AS p99
+FROM requests
+WHERE time >= fromUnixTimestamp64Nano({from:Int64}) AND time < fromUnixTimestamp64Nano({to:Int64})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Everything that is printed at the end."""
+
+    story: Story
+    phases: tuple[tuple[Phase, dict[str, Any]], ...]
+    answers: tuple[tuple[Phase, Answer], ...]
+    checks: Checks
+
+    @property
+    def complaints(self) -> list[str]:
+        """Say what a good run would not show."""
+        missed = [
+            f"`why` did not see {phase.name}: {answer.body['verdict']}"
+            for phase, answer in self.answers
+            if answer.body["verdict"] in NOT_FOUND
+        ]
+        return [*missed, *self.checks.complaints]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "schema": "otel-attrib/demo/1",
+            "story": self.story.as_dict(),
+            "phases": {phase.name: figures for phase, figures in self.phases},
+            "why": {phase.name: answer.body for phase, answer in self.answers},
+            "checks": asdict(self.checks),
+            "complaints": self.complaints,
+        }
+
+    def render(self) -> str:
+        """Return the text, in 80 columns, the answers first."""
+        sections = (self._headline(), self._answers(), self._table(), self._checks())
+        return "\n\n".join("\n".join(section) for section in sections) + "\n"
+
+    def _headline(self) -> Iterator[str]:
+        for phase, answer in self.answers:
+            yield _headline(phase, answer.body)
+
+    def _answers(self) -> Iterator[str]:
+        for position, (phase, answer) in enumerate(self.answers):
+            yield from [""] * (position > 0)
+            yield f"── {phase.name}: {FAULTS[phase.name]} ".ljust(80, "─")
+            yield f"$ {_folded(answer.command)}"
+            yield ""
+            yield answer.text.rstrip()
+
+    def _table(self) -> Iterator[str]:
+        yield "What was run".ljust(80, "─")
+        yield f"{'phase':14}{'requests':>9}{'not ok':>8}{'preempted':>11}{'P50 TTFT':>12}{'P99 TTFT':>12}"
+        for phase, seen in self.phases:
+            yield (
+                f"{phase.name:14}{seen['requests']:>9}{seen['not_ok']:>8}{seen['preemptions'] or 0:>11}"
+                f"{seen['p50']:>9.1f} ms{seen['p99']:>9.1f} ms"
+            )
+
+    def _checks(self) -> Iterator[str]:
+        seen = self.checks
+        yield "Held against the clients' own clocks".ljust(80, "─")
+        yield f"{seen.sent} requests sent, {seen.rows} recorded, {seen.matched} under the caller's trace id"
+        if seen.worst_sum_error is not None:
+            yield f"stages add up to TTFT: worst request off by {seen.worst_sum_error:.2%}"
+        if seen.outside_p50_ms is not None and seen.outside_p99_ms is not None:
+            yield (
+                "between server and client (network, kernel, the client itself): "
+                f"P50 {seen.outside_p50_ms:.2f}, P99 {seen.outside_p99_ms:.1f} ms"
+            )
+        yield from (f"NOT AS IT SHOULD BE: {complaint}" for complaint in self.complaints)
+
+
+def _headline(phase: Phase, body: dict[str, Any]) -> str:
+    before, after = body["baseline"]["ms"], body["current"]["ms"]
+    if before is None or after is None:
+        return f"{phase.name}: {body['verdict']}"
+    grown = sorted(body["stages"].items(), key=lambda item: -item[1]["ms"])[:2]
+    named = ", ".join(f"{stage} {change['ms']:+.0f} ms" for stage, change in grown)
+    return f"{phase.name}: P99 TTFT {before:.0f} → {after:.0f} ms; in the tail {named}"
+
+
+def _folded(command: str) -> str:
+    """Break a long command the way a shell takes it."""
+    return command.replace(" --", " \\\n    --")
+
+
+def make_account(service: Service, story: Story, outcomes: Sequence[Outcome]) -> Account:
+    """Ask the service about every phase and fault of the story."""
+    phases = tuple((phase, _figures(service, phase)) for phase in story.phases)
+    answers = tuple((phase, _why(service, story, phase)) for phase in story.faults)
+    return Account(story, phases, answers, check(outcomes, service.rows(ROWS)))
+
+
+def _figures(service: Service, phase: Phase) -> dict[str, Any]:
+    # "from" is a word of Python's, so the two parameters go in as a mapping.
+    return service.rows(PHASE, **{"from": phase.start_ns, "to": phase.end_ns})[0]
+
+
+def _why(service: Service, story: Story, phase: Phase) -> Answer:
+    words = ["why", "--window", _window(phase), "--baseline", _window(story.phase(BASELINE))]
+    return service.ask(words, lambda code: code in JUDGED)
+
+
+def _window(phase: Phase) -> str:
+    ends = (datetime.fromtimestamp(ns / 1e9, UTC) for ns in (phase.start_ns, phase.end_ns))
+    return "..".join(f"{end:%Y-%m-%dT%H:%M:%S}.{end.microsecond // 1000:03}Z" for end in ends)

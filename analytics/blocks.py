@@ -67,7 +67,8 @@ def count_blocks(store: Store, metric: Metric, window: Window, where: Filter) ->
     def total(name: str) -> int:
         return sum(int(row[name]) for row in rows)
 
-    lacking = np.array([row["missing"] for row in rows], dtype=np.int64).reshape(len(rows), len(metric.parts)).sum(axis=0)
+    lacking = np.array([row["missing"] for row in rows], dtype=np.int64)
+    lacking = lacking.reshape(len(rows), len(metric.parts)).sum(axis=0)
     sizes = np.array([row["measured"] for row in rows if row["measured"]], dtype=np.int64)
     return Counts(
         requests=total("requests"),

@@ -105,7 +105,7 @@ def _tails(
     table = store.arrow(sql, {**window.bounds_us(), **where.parameters(), "most": most})
     keys = list(zip(*(table[name].to_pylist() for name in by), strict=True))
     values = table["value"].to_numpy()[::-1] / 1000
-    parts = pc.list_flatten(table["parts"]).to_numpy().reshape(len(keys), -1)[::-1] / 1000
+    parts = pc.list_flatten(table["parts"]).to_numpy().reshape(len(keys), len(TTFT.parts))[::-1] / 1000
     sizes = table["n"].to_numpy()[::-1]
     places: dict[Key, list[int]] = {}
     for place, key in enumerate(reversed(keys)):

@@ -2,8 +2,9 @@
 
 From the 10 s states by default (DDSketch, merged), or from the rows with `exact`. What the number is:
 the value at rank floor(q·(n−1))+1 of the n values in the window. Guarantee from states: within 1 % of
-the value at that rank; for TBT the spans' own sketch adds another 1 %. With few values the neighbouring
-ranks lie further apart than that, so windows with fewer than five values above the quantile are flagged.
+the value at that rank. For TBT the stored gaps may themselves come from a span's sketch (where the whole
+series was not recorded), which adds 1 % to either. With few values the neighbouring ranks lie further
+apart than all that, so windows with fewer than five values above the quantile are flagged.
 
 A window holds the requests that arrived in [end − window, end); ends lie on multiples of the step.
 States begin every 10 s, so from states window and step are multiples of 10 s.
@@ -75,11 +76,12 @@ class Sliding:
     def bound(self) -> Bound:
         """Return what the numbers are worth."""
         rank = "the value at rank floor(q·(n−1))+1 of the window's n"
-        if self.exact:
-            return Bound(0.0, f"exact: {rank}")
+        own = 0.0 if self.exact else SKETCH_ERROR
+        shown = "exactly" if self.exact else "within 1 % of"
         if self.metric.name == "tbt":
-            return Bound(2 * SKETCH_ERROR, f"within 2 % of {rank} (1 % from each of two sketches)")
-        return Bound(SKETCH_ERROR, f"within 1 % of {rank}")
+            gaps = f"{rank} gaps, each stored exactly or, from a span's sketch, within 1 %"
+            return Bound((1 + own) * (1 + SKETCH_ERROR) - 1, f"{shown} {gaps}")
+        return Bound(own, f"{shown} {rank}")
 
     def check(self) -> None:
         """Refuse what cannot be computed, or would not fit."""

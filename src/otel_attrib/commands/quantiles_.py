@@ -8,7 +8,7 @@ outweighs the error of the sketch.
 """
 
 import argparse
-import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _print(asked: "Sliding", points: list["Point"]) -> None:
     ]
     print_table((*done.by, "window ends (UTC)", "n", f"{name} ms"), rows, left=len(done.by) + 1)
     for line in _footnotes(asked, done, points):
-        print(line, file=sys.stdout)
+        print(textwrap.fill(line, 80))
 
 
 def _footnotes(asked: "Sliding", done: "Sliding", points: list["Point"]) -> list[str]:
@@ -122,7 +122,7 @@ def _footnotes(asked: "Sliding", done: "Sliding", points: list["Point"]) -> list
     if (asked.window, asked.step) != (done.window, done.step):
         lines.append(f"rounded up to whole 10 s: window {done.window} s, step {done.step} s")
     if any(point.few for point in points):
-        lines.append("~ fewer than 5 values above the quantile: its neighbours may lie further than that")
+        lines.append("~ fewer than 5 values above the quantile: its neighbours may lie further off")
     if not points:
         lines.append("no request in this span")
     return lines

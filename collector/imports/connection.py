@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from otel_attrib.schema.migrate import migrate
 
-from otel_attrib.collector.imports.delivery import Delivery, ServiceDelivery, StoreDelivery
+from otel_attrib.collector.imports.delivery import Delivery, ServiceDelivery
+from otel_attrib.collector.imports.store_delivery import StoreDelivery
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.dsn import default_dsn
 from otel_attrib.schema.service import DEFAULT_URL, service_status, store_address

@@ -1,28 +1,21 @@
-"""Hand export requests over: to a running service as OTLP/HTTP, or into a store of our own."""
+"""Where export requests go, and the way to a running service: OTLP over HTTP."""
 
 import gzip
-import hashlib
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
-from otel_attrib.collector.signals import LOGS, METRICS, TRACES, Signal
+from otel_attrib.collector.signals import Signal
 from otel_attrib.errors import DataError, StoreError
-from otel_attrib.schema import ingest
 from otel_attrib.schema.service import service_status
 from otel_attrib.schema.store import Store
 
-__all__ = ["Delivery", "ServiceDelivery", "StoreDelivery"]
+__all__ = ["Delivery", "ServiceDelivery"]
 
 _PATIENCE_S = 120.0
 _BUSY = (429, 503)
-_INSERT = {
-    TRACES.name: ingest.insert_traces,
-    METRICS.name: ingest.insert_metrics,
-    LOGS.name: ingest.insert_logs,
-}
 
 
 class Delivery(Protocol):
@@ -36,23 +29,6 @@ class Delivery(Protocol):
 
     def finish(self) -> None:
         """Return when everything that was sent can be queried."""
-
-
-class StoreDelivery:
-    """Straight into a store; the block's token is its content, so a repeated block adds nothing."""
-
-    def __init__(self, store: Store) -> None:
-        """Keep the store, which stays its opener's to close."""
-        self.store = store
-        self.shown = f"store {store.dsn.shown}"
-
-    def send(self, signal: Signal, body: bytes) -> int:
-        """Insert one block."""
-        _INSERT[signal.name](self.store, [body], token=f"import-{hashlib.sha256(body).hexdigest()}")
-        return 0
-
-    def finish(self) -> None:
-        """Inserts are visible when they return."""
 
 
 class ServiceDelivery:

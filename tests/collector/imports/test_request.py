@@ -22,17 +22,17 @@ def surveyed(
     table: list[dict[str, Any]],
     options: Options | None = None,
     written: datetime | None = WRITTEN,
-    **constants: str,
+    constants: dict[str, str] | None = None,
 ) -> tuple[Surveyed, io.BytesIO]:
     """A table of rows whose columns are called like our names, surveyed."""
     stream = io.BytesIO("\n".join(map(json.dumps, table)).encode())
-    mapping = Mapping({}, units([]), constants)
+    mapping = Mapping({}, units([]), constants or {})
     return survey(stream, mapping, options or Options(), written), stream
 
 
 def requests(table: list[dict[str, Any]], **constants: str) -> list[Request]:
     """The table's requests; every row must be good."""
-    found, stream = surveyed(table, **constants)
+    found, stream = surveyed(table, constants=constants)
     return [found.plan.request(row) for row in rows(stream) if isinstance(row, Row)]
 
 

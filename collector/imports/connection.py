@@ -7,6 +7,7 @@ from otel_attrib.schema.migrate import migrate
 
 from otel_attrib.collector.imports.delivery import Delivery, ServiceDelivery
 from otel_attrib.collector.imports.store_delivery import StoreDelivery
+from otel_attrib.config import load
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.dsn import default_dsn
 from otel_attrib.schema.service import DEFAULT_URL, service_status, store_address
@@ -26,7 +27,7 @@ def delivery(dsn: str | None, url: str | None) -> Iterator[Delivery]:
             yield StoreDelivery(store)
         return
     with open_store(store_address(service)) as store:
-        yield ServiceDelivery(service, store)
+        yield ServiceDelivery(service, store, load().otlp_token)
 
 
 def _running() -> str | None:

@@ -34,12 +34,17 @@ class Delivery(Protocol):
 class ServiceDelivery:
     """Over OTLP/HTTP to a running `otel-attrib up`, waiting as long as it says that it is full."""
 
-    def __init__(self, url: str, store: Store, sleep: Callable[[float], None] = time.sleep) -> None:
-        """`store` answers queries; `url` is the service's own address."""
+    def __init__(
+        self, url: str, store: Store, token: str = "", sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """`store` answers queries; `url` is the service's own address, `token` what it asks exporters for."""
         self.store = store
         self.shown = f"service {url}"
         self._url = url
         self._sleep = sleep
+        self._headers = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
         self._receiver = str(service_status(url)["otlp_http"]).rstrip("/")
         self._open = build_opener(ProxyHandler({})).open
 
@@ -59,8 +64,7 @@ class ServiceDelivery:
             waited += pause
 
     def _post(self, signal: Signal, body: bytes) -> int:
-        headers = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
-        request = Request(self._receiver + signal.path, gzip.compress(body, 1), headers)
+        request = Request(self._receiver + signal.path, gzip.compress(body, 1), self._headers)
         with self._open(request, timeout=60) as answer:
             response = signal.response()
             response.ParseFromString(answer.read())

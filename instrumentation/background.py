@@ -12,7 +12,7 @@ from collections.abc import Callable
 from multiprocessing import util
 from time import monotonic, thread_time
 
-from otel_attrib.instrumentation.shim import guarded
+from otel_attrib.instrumentation.shim import SHARE, guarded
 
 __all__ = ["BUDGET", "Budget", "at_exit", "every_tick"]
 
@@ -61,7 +61,7 @@ class Budget:
 
 def _share() -> float:
     try:
-        return float(os.environ.get("OTEL_ATTRIB_BUDGET", "0.05"))
+        return float(os.environ.get(SHARE, "0.05"))
     except ValueError:
         return 0.05
 

@@ -19,12 +19,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_attrib.instrumentation import background, status
+from otel_attrib.instrumentation.shim import ENDPOINT
 from otel_attrib.schema.attributes import HOST_NAME, PROCESS_PID, SERVICE_NAME, SERVICE_VERSION
 
 __all__ = ["COUNTS", "Counts", "ObservedExporter", "host_provider", "own_provider", "tracer"]
-
-ENDPOINT = "OTEL_ATTRIB_OTLP_ENDPOINT"
-"""Wins over OTEL_EXPORTER_OTLP_ENDPOINT, which the engine's own tracing reads as well."""
 
 QUEUE = 16384
 """Spans that may wait for a slow collector; OTEL_BSP_MAX_QUEUE_SIZE overrides it."""

@@ -12,14 +12,12 @@ from otel_attrib.instrumentation import gaps
 from otel_attrib.instrumentation.clock import clock_id
 from otel_attrib.instrumentation.facts import First, Last
 from otel_attrib.instrumentation.recorder import Sequence, Timeline
-from otel_attrib.instrumentation.shim import switched_on
+from otel_attrib.instrumentation.shim import GPU_SET, TOKEN_TIMELINE, switched_on
 from otel_attrib.instrumentation.sla import promise
 from otel_attrib.instrumentation.stages import decode_stages, ttft_stages
 from otel_attrib.schema import attributes as names
 
 __all__ = ["attributes_of", "outcome", "stages_of", "worst_gaps"]
-
-TIMELINE = "OTEL_ATTRIB_TOKEN_TIMELINE"
 
 
 def attributes_of(timeline: Timeline, engine: str, version: str) -> dict[str, Any]:
@@ -135,7 +133,7 @@ def _tokens(timeline: Timeline) -> dict[str, Any]:
         names.TOKEN_GAP_MAX_US: known.max,
         names.TOKEN_GAP_SKETCH: gaps.sketch(series),
     }
-    if switched_on(TIMELINE):
+    if switched_on(TOKEN_TIMELINE):
         found[names.TOKEN_TIMELINE] = gaps.packed(series)
     return found | _decode(begun)
 
@@ -182,4 +180,4 @@ def _clock() -> int:
 def gpu_set() -> str:
     """Devices that this server may use, as `node:0,1`; empty when nothing says."""
     devices = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return os.environ.get("OTEL_ATTRIB_GPU_SET", f"{socket.gethostname()}:{devices}" if devices else "")
+    return os.environ.get(GPU_SET, f"{socket.gethostname()}:{devices}" if devices else "")

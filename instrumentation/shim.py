@@ -7,22 +7,33 @@ unless it was asked for, the engine's version is supported and the hooked signat
 
 import functools
 import inspect
-import logging
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FAULTS", "Faults", "Hook", "Patches", "guarded", "not_asked_for", "outside", "switched_on"]
-
-LOG = logging.getLogger("otel_attrib")
+__all__ = ["FAULTS", "Faults", "Hook", "Patches", "guarded", "not_asked_for", "outside", "say", "switched_on"]
 
 ENABLED = "OTEL_ATTRIB_ENABLED"
 DISABLED = "OTEL_ATTRIB_DISABLED"
 ANY_VERSION = "OTEL_ATTRIB_ANY_VERSION"
+ENDPOINT = "OTEL_ATTRIB_OTLP_ENDPOINT"
+"""Wins over OTEL_EXPORTER_OTLP_ENDPOINT, which the engine's own tracing reads as well."""
+TOKEN_TIMELINE = "OTEL_ATTRIB_TOKEN_TIMELINE"
+CHILD_SPANS = "OTEL_ATTRIB_CHILD_SPANS"
+SLA_FILE = "OTEL_ATTRIB_SLA_FILE"
+HEADERS = "OTEL_ATTRIB_HEADERS"
+GPU_SET = "OTEL_ATTRIB_GPU_SET"
+SHARE = "OTEL_ATTRIB_BUDGET"
 
 Callback = Callable[..., Any]
+
+
+def say(line: str) -> None:
+    """Print one line for the operator. Not logged: a host's logging set-up may swallow it."""
+    print(f"otel-attrib: {line}", file=sys.stderr, flush=True)
 
 
 def switched_on(variable: str) -> bool:
@@ -71,9 +82,9 @@ class Faults:
         self.counts[name] += 1
         self.last[name] = f"{type(error).__name__}: {error}"
         if self.counts[name] == 1:
-            LOG.warning("otel-attrib: %s failed (%s); the server is not affected", name, self.last[name])
+            say(f"{name} failed ({self.last[name]}); the server is not affected")
         if self.counts[name] == self.limit:
-            LOG.warning("otel-attrib: %s failed %d times and is switched off", name, self.limit)
+            say(f"{name} failed {self.limit} times and is switched off")
 
     def exhausted(self, name: str) -> bool:
         """Whether a callback has failed too often to be called again."""
@@ -145,7 +156,7 @@ class Patches:
         reason = hook.changed(function)
         if reason is not None or owner is None or function is None:
             self.off[hook.target] = reason or f"{hook.target} is gone"
-            LOG.warning("otel-attrib: one hook is off: %s", self.off[hook.target])
+            say(f"one hook is off: {self.off[hook.target]}")
             return
         setattr(owner, name, hook.wrapper(function))
         self.installed[hook.target] = (owner, name, function)

@@ -6,7 +6,6 @@ JSON): `[[rule]]` tables with glob patterns `model`, `tenant` and the values to 
 """
 
 import json
-import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from otel_attrib.instrumentation import shim
 from otel_attrib.schema.attributes import (
     OPERATOR_ID,
     PARALLELISM,
@@ -27,8 +27,6 @@ from otel_attrib.schema.attributes import (
 )
 
 __all__ = ["HEADERS", "Rule", "promise", "read_rules"]
-
-LOG = logging.getLogger("otel_attrib")
 
 HEADERS: Mapping[str, tuple[str, ...]] = {
     STREAM_ID: ("x-slatag-stream-id",),
@@ -67,7 +65,7 @@ def promise(
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
     baggage = _baggage(given.get("baggage", ""))
     found: dict[str, Any] = {}
-    more = os.environ.get("OTEL_ATTRIB_HEADERS", "") if more_headers is None else more_headers
+    more = os.environ.get(shim.HEADERS, "") if more_headers is None else more_headers
     for attribute, names in _names(more).items():
         value = next((given[name] for name in names if given.get(name)), None)
         value = value or next((baggage[key] for key in _keys(attribute) if key in baggage), None)
@@ -107,7 +105,7 @@ def _names(more: str) -> Mapping[str, tuple[str, ...]]:
         attribute, _, header = pair.partition("=")
         attribute = attribute.strip()
         if attribute not in HEADERS or not header.strip():
-            LOG.warning("otel-attrib: OTEL_ATTRIB_HEADERS: %r is not attribute=header", pair)
+            shim.say(f"{shim.HEADERS}: {pair!r} is not attribute=header")
             continue
         names[attribute] = (header.strip().lower(), *names[attribute])
     return names
@@ -125,13 +123,13 @@ def _baggage(header: str) -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _rules() -> tuple[Rule, ...]:
-    path = os.environ.get("OTEL_ATTRIB_SLA_FILE")
+    path = os.environ.get(shim.SLA_FILE)
     if not path:
         return ()
     try:
         return read_rules(Path(path))
     except (OSError, ValueError) as error:
-        LOG.warning("otel-attrib: OTEL_ATTRIB_SLA_FILE is not used: %s: %s", path, error)
+        shim.say(f"{shim.SLA_FILE} is not used: {path}: {error}")
         return ()
 
 

@@ -17,7 +17,7 @@ from otel_attrib.instrumentation import background, status
 from otel_attrib.instrumentation.provider import COUNTS, tracer
 from otel_attrib.instrumentation.recorder import Timeline
 from otel_attrib.instrumentation.request_span import attributes_of, outcome, stages_of, worst_gaps
-from otel_attrib.instrumentation.shim import FAULTS, LOG
+from otel_attrib.instrumentation.shim import CHILD_SPANS, FAULTS, say
 from otel_attrib.instrumentation.steps import Slice
 from otel_attrib.schema.attributes import (
     ENGINE,
@@ -35,7 +35,6 @@ from otel_attrib.schema.attributes import (
 __all__ = ["MOST_QUEUED", "SpanWriter", "write_request", "write_steps"]
 
 MOST_QUEUED = 8192
-CHILD_SPANS = "OTEL_ATTRIB_CHILD_SPANS"
 
 
 def child_spans_wanted() -> bool:
@@ -121,7 +120,7 @@ class SpanWriter:
         }
         status.tell("counts", counts=counts, failure=COUNTS.last_failure, faults=FAULTS.last)
         if self.dropped or COUNTS.failed or COUNTS.shed or FAULTS.counts:
-            LOG.warning("otel-attrib: %s", " ".join(f"{name}={count}" for name, count in counts.items()))
+            say(" ".join(f"{name}={count}" for name, count in counts.items()))
 
 
 def _children(spans: Tracer, parent: Span, timeline: Timeline) -> None:

@@ -28,7 +28,7 @@ def plugin() -> None:
             _hook()
         status.tell("plugin", enabled=reason is None, reason=reason or "")
         if reason is not None and not reason.startswith("OTEL_ATTRIB_"):
-            shim.LOG.warning("otel-attrib: vLLM is not instrumented: %s", reason)
+            shim.say(f"vLLM is not instrumented: {reason}")
     except Exception as error:
         shim.FAULTS.count("plugin", error)
 

@@ -27,8 +27,6 @@ OPERATIONS = {
 }
 """Generation routes; a request on one of them is recorded even if it fails before the engine."""
 
-DELTA = 1  # RequestOutputKind.DELTA: output in pieces, so the request is streamed
-
 LIVE: dict[str, Sequence] = {}
 """Sequences in the engine, by its id."""
 
@@ -118,7 +116,7 @@ def submit(request: Any, same_prompt: bool) -> None:
     if params is None or request.request_id in LIVE:  # pooling, or one more piece of a streamed input
         return
     timeline = CURRENT.get() or Timeline("text_completion")
-    streamed = int(params.output_kind) == DELTA
+    streamed = params.output_kind.name == "DELTA"
     prompt_tokens = 0 if same_prompt else len(request.prompt_token_ids or ())
     # Delivered by a socket that we see, else when handed over.
     sequence = timeline.add(request.request_id, prompt_tokens, streamed and timeline.scope is not None)

@@ -10,10 +10,12 @@ A window holds the requests that arrived in [end − window, end); ends lie on m
 States begin every 10 s, so from states window and step are multiples of 10 s.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import isfinite
+from typing import Any
+
+import pyarrow as pa
 
 from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, ROLLED_UP, Filter, check_dimensions
 from otel_attrib.analytics.metric import Metric
@@ -23,11 +25,16 @@ from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store
 
-__all__ = ["STATE_SECONDS", "Bound", "Point", "Sliding", "slide"]
+__all__ = ["STATE_SECONDS", "Bound", "Point", "Sliding", "slide", "slide_table"]
 
 STATE_SECONDS = 10
 SKETCH_ERROR = 0.01
 WINDOWS_AT_MOST = 100_000
+WORTH_MERGING = 2  # states stored for each that is told apart; below it, merging them first costs more
+# Two-level hash tables, made for millions of keys, cost six times the time of the merge itself here; past
+# this many windows they may spill to disk and are worth it.
+ONE_LEVEL: dict[str, Any] = {"group_by_two_level_threshold": 0, "group_by_two_level_threshold_bytes": 0}
+ONE_LEVEL_AT_MOST = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +101,15 @@ class Sliding:
 
 def slide(store: Store, asked: Sliding) -> list[Point]:
     """Compute every window of `asked.on_states()` that holds a request, in order of group and time."""
+    whole, table = asked.on_states(), slide_table(store, asked)
+    columns = [table[name].to_pylist() for name in (*whole.by, "window_end", "n", "ms")]
+    return [_point(tuple(map(str, row[:-3])), row[-3:], whole.level) for row in zip(*columns, strict=True)]
+
+
+def slide_table(store: Store, asked: Sliding) -> pa.Table:
+    """Compute it as columns: the dimensions, `window_end` in seconds since 1970, `n` and `ms` (may be NaN)."""
     asked.check()
     whole = asked.on_states()
-    columns = "".join(f"{name}, " for name in whole.by)
-    if whole.exact:
-        sql = statement(
-            "sliding_rows",
-            dimensions=columns,
-            value=whole.metric.value,
-            values=whole.metric.values,
-            where=whole.where.sql(),
-        )
-    else:
-        sql = statement(
-            "sliding_states", dimensions=columns, state=whole.metric.state, where=whole.where.sql()
-        )
     parameters = {
         **whole.where.parameters(),
         "level": whole.level,
@@ -116,7 +117,24 @@ def slide(store: Store, asked: Sliding) -> list[Point]:
         "step": whole.step,
         **_ends(whole.span, whole.step),
     }
-    return [_point(row, whole.by, whole.level) for row in store.rows(sql, parameters)]
+    pieces = {"dimensions": "".join(f"{name}, " for name in whole.by), "where": whole.where.sql()}
+    if whole.exact:
+        metric = whole.metric
+        sql = statement("sliding_rows", value=metric.value, values=metric.values, **pieces)
+        return store.arrow(sql, parameters)
+    return _from_states(store, whole, pieces, parameters)
+
+
+def _from_states(
+    store: Store, whole: Sliding, pieces: dict[str, str], parameters: dict[str, Any]
+) -> pa.Table:
+    (counted,) = store.rows(statement("states_count", **pieces), parameters)
+    stored, distinct = int(counted["stored"]), int(counted["distinct_states"])
+    kind = "states_merged" if stored > WORTH_MERGING * distinct else "states_as_stored"
+    states = statement(kind, state=whole.metric.state, **pieces)
+    sql = statement("sliding_states", states=states, dimensions=pieces["dimensions"])
+    windows = distinct * STATE_SECONDS / whole.step
+    return store.arrow(sql, parameters, ONE_LEVEL if windows <= ONE_LEVEL_AT_MOST else None)
 
 
 def _ends(span: Window, step: int) -> dict[str, int]:
@@ -124,11 +142,11 @@ def _ends(span: Window, step: int) -> dict[str, int]:
     return {"first": int(span.start.timestamp()), "last": -int(-span.end.timestamp() // step) * step}
 
 
-def _point(row: dict[str, object], by: Sequence[str], level: float) -> Point:
-    n, ms = int(str(row["n"])), float(str(row["ms"]))
+def _point(group: tuple[str, ...], numbers: tuple[int, int, float], level: float) -> Point:
+    end, n, ms = numbers
     return Point(
-        end=datetime.fromtimestamp(int(str(row["window_end"])), UTC),
-        group=tuple(str(row[name]) for name in by),
+        end=datetime.fromtimestamp(end, UTC),
+        group=group,
         n=n,
         ms=ms if isfinite(ms) else None,
         few=rows_above(n, level) < ROWS_ABOVE,

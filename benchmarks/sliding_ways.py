@@ -8,13 +8,13 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pyarrow as pa
-from otel_attrib.schema.migrate import migrate
 
 from otel_attrib.analytics.filters import parse_filter
 from otel_attrib.analytics.metric import METRICS
-from otel_attrib.analytics.quantiles import Sliding, slide
+from otel_attrib.analytics.quantiles import Sliding, slide_table
 from otel_attrib.analytics.windows import Window
-from otel_attrib.schema.store import Store, open_store
+from otel_attrib.schema.migrate import migrate
+from otel_attrib.schema.store import open_store
 
 __all__ = ["MODELS", "TENANTS", "WAYS", "make", "whole_span"]
 
@@ -77,25 +77,13 @@ def _asked(span: Window, exact: bool) -> Sliding:
     return Sliding(METRICS["ttft"], LEVEL, WINDOW_S, STEP_S, span, ("model", "tenant"), exact=exact)
 
 
-def _of(store: Store, asked: Sliding) -> pa.Table:
-    points = slide(store, asked)
-    return pa.table(
-        {
-            "model": [point.group[0] for point in points],
-            "tenant": [point.group[1] for point in points],
-            "window_end": [int(point.end.timestamp()) for point in points],
-            "ms": [point.ms for point in points],
-        }
-    )
-
-
 def states(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
     """From `requests_10s`, as `otel-attrib quantiles` does."""
     store = open_store(f"chdb://{folder}/store?{OPTIONS}")
     asked = _asked(span, exact=False)
     if one:
         asked = replace(asked, where=parse_filter(["model=m0", "tenant=t0"]))
-    return lambda: _of(store, asked)
+    return lambda: slide_table(store, asked)
 
 
 def exact(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
@@ -103,7 +91,7 @@ def exact(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
     store = open_store(f"chdb://{folder}/store?{OPTIONS}")
     filters = [["model=m0", "tenant=t0"]] if one else [[f"model=m{m}"] for m in range(MODELS)]
     asked = [replace(_asked(span, exact=True), where=parse_filter(words)) for words in filters]
-    return lambda: pa.concat_tables([_of(store, each) for each in asked])
+    return lambda: pa.concat_tables([slide_table(store, each) for each in asked])
 
 
 def polars(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
@@ -151,7 +139,7 @@ def duck(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
     }
     models = ["m0"] if one else [f"m{m}" for m in range(MODELS)]
     return lambda: pa.concat_tables(
-        [database.execute(DUCKDB, {**fixed, "model": model}).to_arrow_table() for model in models]
+        [database.sql(DUCKDB, params={**fixed, "model": model}).to_arrow_table() for model in models]
     )
 
 

@@ -107,7 +107,7 @@ def slide(store: Store, asked: Sliding) -> list[Point]:
 
 
 def slide_table(store: Store, asked: Sliding) -> pa.Table:
-    """Compute it as columns: the dimensions, `window_end` in seconds since 1970, `n` and `ms` (may be NaN)."""
+    """Compute it as columns: the dimensions, `window_end` in seconds since 1970, `n`, `ms` (or NaN)."""
     asked.check()
     whole = asked.on_states()
     parameters = {

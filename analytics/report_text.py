@@ -26,7 +26,8 @@ def milliseconds(value: float, sign: bool = False) -> str:
     """Write a time with three digits that matter."""
     size = abs(value)
     decimals = 0 if size >= 100 else 1 if size >= 10 else 2
-    return f"{value:{'+' if sign else ''}.{decimals}f}"
+    shown = 0.0 if round(value, decimals) == 0 else value  # never -0.00
+    return f"{shown:{'+' if sign else ''}.{decimals}f}"
 
 
 def _answer(report: Report) -> Iterator[str]:

@@ -131,8 +131,8 @@ def _http() -> tuple[SpanExporter, str]:
     return exporter, str(getattr(exporter, "_endpoint", "OTLP/HTTP"))
 
 
-def resource(default_name: str, version: str = "") -> Resource:
-    """Describe this process: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over what is found out."""
+def resource(default_name: str, version: str = "", said: Resource | None = None) -> Resource:
+    """Describe this process; what the environment (or `said`) names wins over what is found out here."""
     found: dict[str, Any] = {
         SERVICE_NAME: default_name,
         HOST_NAME: socket.gethostname(),
@@ -140,10 +140,10 @@ def resource(default_name: str, version: str = "") -> Resource:
     }
     if version:
         found[SERVICE_VERSION] = version
-    said = Resource.create().attributes
-    unknown = str(said.get(SERVICE_NAME, "")).startswith("unknown_service")
-    keep = {key: value for key, value in said.items() if not (key == SERVICE_NAME and unknown)}
-    return Resource(found | keep)
+    named = dict((said or Resource.create()).attributes)
+    if str(named.get(SERVICE_NAME, "")).startswith("unknown_service"):  # the SDK's placeholder
+        del named[SERVICE_NAME]
+    return Resource(found | named)
 
 
 def own_provider(default_name: str, version: str = "", sampler: Sampler | None = None) -> TracerProvider:
@@ -172,13 +172,28 @@ def host_provider() -> TracerProvider | None:
     return provider
 
 
+def beside(host: TracerProvider, default_name: str, version: str) -> TracerProvider:
+    """A provider that samples and exports as the host's does, and also names the node and the process."""
+    processor = getattr(host, "_active_span_processor", None)
+    if processor is None:
+        return host
+    return TracerProvider(
+        sampler=host.sampler,
+        resource=resource(default_name, version, host.resource),
+        shutdown_on_exit=False,
+        active_span_processor=processor,
+        id_generator=host.id_generator,
+    )
+
+
 def tracer(scope: str, version: str, default_name: str, *, every: bool = False) -> trace.Tracer:
     """Tracer of one scope; `every` asks for all spans where the sampler is ours to choose."""
     from otel_attrib import __version__
 
-    provider = host_provider()
-    if provider is not None:
+    host = host_provider()
+    if host is not None:
         status.tell("provider", owner="host")
+        provider = beside(host, default_name, version)
     else:
         keep_all = every and os.environ.get("OTEL_TRACES_SAMPLER", "") != "always_off"
         provider = own_provider(default_name, version, ALWAYS_ON if keep_all else None)

@@ -52,36 +52,41 @@ class Watch:
             )
 
     def _arrival(self, facts: list[Fact], now: float) -> Iterator[str]:
-        served = [fact for fact in facts if fact["event"] in ("request", "engine")]
-        if not served:
+        requests = [fact for fact in facts if fact["event"] == "request"]
+        if not requests:
+            yield from self._unfinished(facts, now)
             return
-        first = float(served[0]["time"])
-        pids = {fact["pid"] for fact in facts if fact["event"] == "request"}
+        first = float(requests[0]["time"])
+        pids = {fact["pid"] for fact in requests}
         sent = [fact for fact in facts if fact["event"] == "exported" and fact["pid"] in pids]
         if sent:
             delay = float(sent[0]["time"]) - first
-            yield from self._once(
-                f"spans arrive at {sent[0]['endpoint']}, first {delay:.1f} s after the first request",
-                "arrive",
-            )
-        elif "no" not in self.said and (now - first >= PATIENCE or _failed(facts)):
-            self.said.add("no")
-            yield f"spans do NOT arrive: {self._why(facts, pids)}"
+            line = f"spans arrive at {sent[0]['endpoint']}, {delay:.1f} s after the first request ended"
+            yield from self._once(line, "arrive")
+        elif now - first >= PATIENCE or _failed(facts):
+            yield from self._once(f"spans do NOT arrive: {self._why(facts)}", "no")
 
-    def _why(self, facts: list[Fact], pids: set[int]) -> str:
-        if not pids:
-            return (
-                "the engine serves requests, but no API server process has loaded the plugin"
-                " (a front end that is not Python?)"
+    def _unfinished(self, facts: list[Fact], now: float) -> Iterator[str]:
+        """The engine computes, but no request has ended yet."""
+        begun = [float(fact["time"]) for fact in facts if fact["event"] == "engine"]
+        if not begun or now - begun[0] < PATIENCE:
+            return
+        if any(fact["event"] == "server" for fact in facts):
+            yield from self._once("the first request still runs; its span is sent when it ends")
+        else:
+            yield from self._once(
+                "spans do NOT arrive: the engine serves requests, but no API server process has loaded"
+                " the plugin (a front end that is not Python?)",
+                "no",
             )
+
+    def _why(self, facts: list[Fact]) -> str:
         complaints = [fact for fact in facts if fact["event"] in ("failed", "trouble") and fact["reason"]]
         if complaints:
             return explain(str(complaints[-1]["reason"]), self.endpoint)
         if any(fact["event"] == "provider" for fact in facts):
             return "they are handed to a TracerProvider that the server set up itself; look at its exporter"
-        return (
-            f"nothing was exported to {self.endpoint} yet; does OTEL_TRACES_SAMPLER forbid it?"
-        )
+        return f"nothing was exported to {self.endpoint} yet; does OTEL_TRACES_SAMPLER forbid it?"
 
     def _once(self, line: str, key: str | None = None) -> Iterator[str]:
         if (key or line) not in self.said:

@@ -83,7 +83,7 @@ def _too_few(name: str, n: int, level: float) -> str:
     needed = round(ROWS_ABOVE / (1 - level))
     fitting = next((offer for offer in OFFERED_LEVELS if rows_above(n, offer) >= ROWS_ABOVE), None)
     advice = f"take a longer window or --quantile {fitting}" if fitting else "take a longer window"
-    above = f"{rows_above(n, level):.1f}".removesuffix(".0")
+    above = f"{rows_above(n, level):.3g}"
     return (
         f"{n} values in the {name} leave {above} above P{100 * level:g};"
         f" {ROWS_ABOVE} are needed ({needed} values): {advice}"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 Cells = list[tuple[str, ...]]
+CAPTION = "ms; quantiles within 1 %; in the tail: most of the TTFT P99, not a cause"
+STAGES_CAPTION = "ms; P50 and P99 within 1 %; missing: share of requests without the stage"
 GROUP_COLUMNS = 24
 
 
@@ -49,19 +51,22 @@ def run(args: argparse.Namespace) -> int:
     from otel_attrib.commands.table import print_table
     from otel_attrib.schema.store import connect
 
+    left, caption = (2, STAGES_CAPTION) if args.stages else (1, CAPTION)
     with connect(args.dsn, args.url) as store:
         look = _stages if args.stages else _groups
         if args.json:
             print(json.dumps(look(store, args)[2], ensure_ascii=False))
         elif args.once or not sys.stdout.isatty():
             heads, cells, _ = look(store, args)
-            print_table(heads, cells, left=2 if args.stages else 1)
+            print_table(heads, cells, left, caption)
         else:
-            _watch(lambda: look(store, args), args.interval, left=2 if args.stages else 1)
+            _watch(lambda: look(store, args), args.interval, left, caption)
     return 0
 
 
-def _watch(look: "Callable[[], tuple[tuple[str, ...], Cells, Any]]", interval: str, left: int) -> None:
+def _watch(
+    look: Callable[[], tuple[tuple[str, ...], Cells, Any]], interval: str, left: int, caption: str
+) -> None:
     import time
 
     from rich.live import Live
@@ -73,7 +78,8 @@ def _watch(look: "Callable[[], tuple[tuple[str, ...], Cells, Any]]", interval: s
     with Live(auto_refresh=False, screen=True) as live:
         while True:
             heads, cells, _ = look()
-            live.update(rich_table(heads, cells[: live.console.height - 4], left), refresh=True)
+            rows = cells[: max(1, live.console.height - 6)]
+            live.update(rich_table(heads, rows, left, caption), refresh=True)
             time.sleep(seconds)
 
 
@@ -89,7 +95,7 @@ def _groups(store: "Store", args: argparse.Namespace) -> tuple[tuple[str, ...], 
     # The state of the running ten seconds is not full yet.
     end = end_of(store, args.at, where) - timedelta(seconds=10 if args.at == "now" else 0)
     groups = overview(store, end, int(parse_duration(args.window).total_seconds()), by, where)
-    heads = ("/".join(by), "req/s", "err", "TTFT 50", "99", "±", "TPOT 99", "in the tail")
+    heads = ("/".join(by), "req/s", "err", "TTFT p50", "p99", "±", "TPOT p99", "in the tail")
     return heads, [_group_cells(group) for group in groups], _groups_object(by, groups)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from otel_attrib.schema.migrate import migrate
 
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
+from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.store import Store, open_store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -39,8 +40,8 @@ def folder() -> Path:
     return Path(os.environ.get("OTEL_ATTRIB_VLLM_VENV") or cache() / f"vllm-{VLLM_VERSION}")
 
 
-def ensure_vllm(quiet: bool = False) -> Path:
-    """Install vLLM unless it is there; return the folder of its programs."""
+def ensure_vllm() -> Path:
+    """Install vLLM unless it is there, telling on stderr; return the folder of its programs."""
     done = subprocess.run(
         ["bash", str(INSTALLER)],
         stdout=subprocess.DEVNULL if quiet else None,

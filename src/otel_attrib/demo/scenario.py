@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from otel_attrib.demo.arrivals import Arrival, load, paced
+from otel_attrib.demo.checks import quantile
 from otel_attrib.demo.environment import VLLM_VERSION, ensure_model, ensure_vllm, server_environment
 from otel_attrib.demo.faults import cpu_hog, small_cache
 from otel_attrib.demo.process import Child, free_port
@@ -83,6 +85,9 @@ class Director:
             self.tell(f"  `{MODEL_NAME}` answers on port {port} after {time.monotonic() - began:.0f} s")
             arrivals = paced(load()[: self.pace.warm_up_requests], 8.0, self.pace.longest_silence)
             self._send("warm-up", port, arrivals)
+            # Said by `otel-attrib run` itself, within seconds of the first request.
+            for line in re.findall(r"^otel-attrib: (spans .*)$", log.read_text(errors="replace"), re.M):
+                self.tell(f"  {line}")
             yield server, port
 
     def _phase(self, name: str, port: int, arrivals: list[Arrival], what: str = "") -> None:
@@ -91,6 +96,10 @@ class Director:
         start = time.time_ns()
         self._send(name, port, arrivals)
         self.phases.append(Phase(name, start, time.time_ns(), len(arrivals), what))
+        streamed = [o.ttft_us for o in self.outcomes[-len(arrivals) :] if o.kind == "stream" and o.ttft_us]
+        middle, tail = quantile(streamed, 0.5), quantile(streamed, 0.99)
+        if middle is not None and tail is not None:
+            self.tell(f"  its clients waited for a first token: P50 {middle:.0f} ms, P99 {tail:.0f} ms")
 
     def _send(self, name: str, port: int, arrivals: list[Arrival]) -> None:
         planned = plan(arrivals, seed=0, words_seed=len(self.outcomes))

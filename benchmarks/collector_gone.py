@@ -89,7 +89,8 @@ def minute(server: Child, port: int, number: int) -> Minute:
     answered = f"{seen.answered}/{seen.sent}"
     print(
         f"{'there' if seen.collector else 'gone':>9}{answered:>13}"
-        f"{seen.p50_ms or 0:9.1f} ms{seen.p99_ms or 0:9.1f} ms{seen.api_mib:6.0f} MiB{seen.core_mib:6.0f} MiB",
+        f"{seen.p50_ms or 0:9.1f} ms{seen.p99_ms or 0:9.1f} ms"
+        f"{seen.api_mib:6.0f} MiB{seen.core_mib:6.0f} MiB",
         flush=True,
     )
     return seen

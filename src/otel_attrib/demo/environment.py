@@ -44,7 +44,7 @@ def ensure_vllm() -> Path:
     """Install vLLM unless it is there, telling on stderr; return the folder of its programs."""
     done = subprocess.run(
         ["bash", str(INSTALLER)],
-        stdout=subprocess.DEVNULL if quiet else None,
+        stdout=sys.stderr,
         stderr=subprocess.PIPE,
         text=True,
     )

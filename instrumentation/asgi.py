@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from otel_attrib.instrumentation.recorder import CURRENT, Timeline
-from otel_attrib.instrumentation.shim import guarded
+from otel_attrib.instrumentation.shim import FAULTS, guarded
 
 __all__ = ["RecordingApp"]
 
@@ -79,21 +79,26 @@ def watching(timeline: Timeline, receive: Receive) -> Receive:
 
 def stamping(timeline: Timeline, send: Send) -> Send:
     """Stamp the tokens that go out with each chunk, and the last byte."""
-
-    def stamp(message: Message) -> None:
-        kind = message["type"]
-        if kind == "http.response.body":
-            if timeline.unwritten:
-                timeline.wrote()
-            if not message.get("more_body", False):
-                timeline.end()
-        elif kind == "http.response.start":
-            timeline.status_code = message["status"]
-
-    note = guarded("response chunk", stamp)
+    unwritten = timeline.unwritten
 
     def send_(message: Message) -> Awaitable[None]:
-        note(message)
+        try:
+            if unwritten:  # then it is a piece of the body
+                timeline.wrote()
+                if not message.get("more_body", False):
+                    timeline.end()
+            else:
+                plain(timeline, message)
+        except Exception as error:
+            FAULTS.count("response chunk", error)
         return send(message)
 
     return send_
+
+
+def plain(timeline: Timeline, message: Message) -> None:
+    """Note a message that carries no token: the head, the end, an answer in one piece, a keep-alive."""
+    if message["type"] == "http.response.start":
+        timeline.status_code = message["status"]
+    elif message["type"] == "http.response.body" and not message.get("more_body", False):
+        timeline.end()

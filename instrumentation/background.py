@@ -14,7 +14,7 @@ from time import monotonic, thread_time
 
 from otel_attrib.instrumentation.shim import SHARE, guarded
 
-__all__ = ["BUDGET", "Budget", "at_exit", "every_tick"]
+__all__ = ["BUDGET", "Budget", "at_exit", "due", "every_tick"]
 
 TICK = 0.1
 LAST_WORK = 3.0
@@ -70,6 +70,7 @@ BUDGET = Budget(_share())
 
 _ticks: dict[Callable[[], None], Callable[[], None]] = {}
 _endings: dict[Callable[[], None], Callable[[], None]] = {}
+_last: dict[int, float] = {}
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
 _stop = threading.Event()
@@ -86,6 +87,15 @@ def every_tick(work: Callable[[], None]) -> None:
 def at_exit(work: Callable[[], None]) -> None:
     """Call `work` when the process ends, after the last tick; again is no change."""
     _endings[work] = guarded(f"exit {work.__qualname__}", work)
+
+
+def due(owner: object, seconds: float) -> bool:
+    """Whether `seconds` have passed since this said yes to `owner`; always yes when the process ends."""
+    now = monotonic()
+    if not _stop.is_set() and now - _last.get(id(owner), 0.0) < seconds:
+        return False
+    _last[id(owner)] = now
+    return True
 
 
 def _start() -> None:

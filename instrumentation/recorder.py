@@ -40,6 +40,7 @@ class Sequence:
         "streamed",
         "timeline",
         "tokens",
+        "unwritten",
     )
 
     def __init__(self, timeline: "Timeline", identity: str, prompt_tokens: int, streamed: bool) -> None:
@@ -48,6 +49,7 @@ class Sequence:
         self.identity = identity
         self.prompt_tokens = prompt_tokens
         self.streamed = streamed
+        self.unwritten = timeline.unwritten if streamed else None
         self.stamps = array("q")
         self.pending = 0
         self.tokens = 0
@@ -60,9 +62,10 @@ class Sequence:
     def took(self, now: int, count: int) -> None:
         """Take `count` new tokens from the engine at `now`."""
         self.tokens += count
-        if self.streamed:
+        unwritten = self.unwritten
+        if unwritten is not None:
             if not self.pending:
-                self.timeline.unwritten.append(self)
+                unwritten.append(self)
             self.pending += count
         elif count == 1:
             self.stamps.append(now)

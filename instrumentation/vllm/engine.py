@@ -11,10 +11,10 @@ from typing import Any
 from otel_attrib.instrumentation import background, spans, status
 from otel_attrib.instrumentation.clock import clock_id
 from otel_attrib.instrumentation.shim import Callback, Hook, guarded
-from otel_attrib.instrumentation.steps import Step, StepLog
+from otel_attrib.instrumentation.steps import StepLog
 from otel_attrib.instrumentation.vllm.passages import Batch, Passages, Times
 from otel_attrib.instrumentation.vllm.wire import FIRST, LAST, attach
-from otel_attrib.instrumentation.vllm.worker import ATTRIBUTE, Work
+from otel_attrib.instrumentation.vllm.worker import ATTRIBUTE
 
 __all__ = ["ENGINE", "HOOKS", "EngineRecorder"]
 
@@ -28,7 +28,7 @@ class EngineRecorder:
         """Start empty."""
         self.passages = Passages(clock_id())
         self.log = StepLog()
-        self.flight: dict[int, tuple[Batch, tuple[int, int, int, int]]] = {}
+        self.flight: dict[int, Batch] = {}
         self.preempted = 0
         self.previous_done = 0
         self.begun = False
@@ -43,30 +43,32 @@ class EngineRecorder:
         if not output.total_num_scheduled_tokens:
             return
         passages = self.passages
-        passages.step += 1
-        tokens = output.num_scheduled_tokens
-        batch = Batch(output, passages.step, start, end, len(tokens))
-        for request in self._with_prompt(output):
-            if request in tokens:
-                more = scheduler.requests[request].is_prefill_chunk
-                passages.schedule(batch, request, tokens[request], more=more)
+        passages.step = number = passages.step + 1
         running, waiting = scheduler.get_request_counts()
-        usage = round(scheduler.get_kv_cache_usage() * 1e6)
-        passages.waiting_max.add(batch.number, waiting)
-        passages.kv_usage_max.add(batch.number, usage)
-        self.flight[id(output)] = batch, (waiting, running, self.preempted, usage)
+        usage = int(scheduler.get_kv_cache_usage() * 1e6)
+        passages.waiting_max.add(number, waiting)
+        passages.kv_usage_max.add(number, usage)
+        counts = waiting, running, self.preempted, usage
         self.preempted = 0
+        batch = Batch(output, number, start, end, len(output.num_scheduled_tokens), counts)
+        if passages.chunking or output.scheduled_new_reqs or output.scheduled_cached_reqs.resumed_req_ids:
+            self._prompts(scheduler, output, batch)
+        self.flight[id(output)] = batch
         if len(self.flight) > MOST_IN_FLIGHT:
             del self.flight[next(iter(self.flight))]
         if not self.begun:
             self._begin(scheduler)
 
-    def _with_prompt(self, output: Any) -> dict[str, None]:
-        """Requests that may compute a piece of prompt in this step, each once."""
+    def _prompts(self, scheduler: Any, output: Any, batch: Batch) -> None:
+        """Some requests compute a piece of their prompt in this step; each is told once."""
         found = dict.fromkeys(self.passages.chunking)
         found.update((new.req_id, None) for new in output.scheduled_new_reqs)
         found.update(dict.fromkeys(output.scheduled_cached_reqs.resumed_req_ids))
-        return found
+        tokens = output.num_scheduled_tokens
+        for request in found:
+            if request in tokens:
+                more = scheduler.requests[request].is_prefill_chunk
+                self.passages.schedule(batch, request, tokens[request], more=more)
 
     def _begin(self, scheduler: Any) -> None:
         """First step of this process: learn which replica it is and start sending."""
@@ -77,61 +79,48 @@ class EngineRecorder:
         background.every_tick(self.send)
 
     def send(self) -> None:
-        """Turn the new steps into spans; runs on the background thread."""
-        for found in self.log.take():
-            spans.write_steps(found, "vllm", str(self.passages.replica))
+        """Turn the new steps into spans, once a second; runs on the background thread."""
+        if background.due(self, 1.0):
+            for found in self.log.take():
+                spans.write_steps(found, "vllm", str(self.passages.replica))
 
     def processed(self, output: Any, result: Any, outputs: Any, received: int) -> None:
         """A step's output is there and has been handled."""
         finished = monotonic_ns()
-        batch, counts = self.flight.pop(id(output), (None, None))
-        if batch is None or counts is None:
+        batch = self.flight.pop(id(output), None)
+        if batch is None:
             return
-        work = getattr(result, ATTRIBUTE, None)
-        times, collective = self._times(batch, Work(*work) if work else None, received, finished)
-        self.passages.compute(batch, times)
-        self._tell(batch, times, outputs)
-        waiting, running, preempted, usage = counts
-        self.log.append(
-            Step(
-                batch.number,
-                batch.start,
-                finished - batch.start,
-                batch.size,
-                batch.prefill_tokens,
-                output.total_num_scheduled_tokens - batch.prefill_tokens,
-                waiting,
-                running,
-                preempted,
-                usage,
-                batch.end - batch.start,
-                times.forward,
-                times.sample,
-                collective,
-                -1,
-                finished - received,
-            )
-        )
-
-    def _times(self, batch: Batch, work: Work | None, received: int, finished: int) -> tuple[Times, int]:
         begun = max(batch.end, self.previous_done)
-        if work is None:
-            self.previous_done = received
-            return Times(begun, received, received, finished, -1, -1), -1
-        sample = work.done - work.ready if work.ready >= 0 else -1
-        done = work.done if work.clock == self.passages.clock else received
+        ready = done = received
+        forward = sample = collective = -1
+        work = getattr(result, ATTRIBUTE, None)
+        if work is not None:
+            clock, _, logits, fetched, forward, collective = work
+            sample = fetched - logits if logits >= 0 else -1
+            if clock == self.passages.clock:
+                done = fetched
+            ready = done - sample if sample >= 0 else done
         self.previous_done = done
-        times = Times(begun, done - max(sample, 0), done, finished, work.forward, sample)
-        return times, work.collective
+        times = Times(begun, ready, done, finished)
+        self.passages.compute(batch, times, forward, sample)
+        self._tell(batch, times, sample, outputs)
+        size = batch.size
+        prompt = batch.prefill_tokens
+        answer = output.total_num_scheduled_tokens - prompt
+        waiting, running, preempted, usage = batch.counts
+        started = batch.start
+        scheduling = batch.end - started
+        row = (batch.number, started, finished - started, size, prompt, answer, waiting, running, preempted)
+        self.log.append((*row, usage, scheduling, forward, sample, collective, -1, finished - received))
 
-    def _tell(self, batch: Batch, times: Times, outputs: Any) -> None:
+    def _tell(self, batch: Batch, times: Times, sample: int, outputs: Any) -> None:
         """Send what is known along with each first and each last token."""
         passages = self.passages
         opening = passages.opening
         for answer in outputs.values():
             for one in answer.outputs:
                 if opening and one.new_token_ids and one.request_id in opening:
-                    first = passages.first_token(one.request_id, batch, times)
+                    first = passages.first_token(one.request_id, batch, times, sample)
                     if first is not None:
                         attach(one, FIRST, first)
                 if one.finish_reason is not None:

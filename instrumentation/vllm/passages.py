@@ -3,7 +3,8 @@
 Fed by the hooks in `engine`; knows no vLLM. Two batches may be in flight (asynchronous
 scheduling). A step starts on the device when its batch was scheduled and the step before it was
 done, whichever is later; so the time between a request's prefill chunks stays in its queue.
-Cost: a few µs a step and some tens of ns a token, nothing that grows with the waiting queue.
+Sums over steps are kept for the whole engine; a request's share is the difference of two readings,
+so a step costs the same whatever its batch, and nothing grows with the waiting queue.
 """
 
 from collections.abc import Iterable
@@ -18,18 +19,19 @@ MOST_REQUESTS = 65536
 
 
 class Times(NamedTuple):
-    """When a step's parts were over, in monotonic ns of the engine's clock; -1 = not observed."""
+    """When a step's parts were over, in monotonic ns of the engine's clock.
+
+    The step ran from `begun`; logits at `ready`, token ids at `done`, output handled at `finished`.
+    """
 
     begun: int
     ready: int
     done: int
     finished: int
-    forward: int
-    sample: int
 
 
-class _Totals(NamedTuple):
-    """Sums over all steps so far; a request's share is the difference of two readings."""
+class Reading(NamedTuple):
+    """Sums over steps: ns in the workers' forward passes, in their sampling, and handling outputs."""
 
     forward: int = 0
     sample: int = 0
@@ -38,21 +40,13 @@ class _Totals(NamedTuple):
     steps: int = 0
     unobserved: int = 0
 
-    def plus(self, times: Times, size: int) -> "_Totals":
-        return _Totals(
-            self.forward + max(times.forward, 0),
-            self.sample + max(times.sample, 0),
-            self.output + times.finished - times.done,
-            self.batch + size,
-            self.steps + 1,
-            self.unobserved + (times.forward < 0),
-        )
+    def since(self, mark: "Reading") -> "Reading":
+        """What was added since `mark` was read."""
+        return Reading(*(now - then for now, then in zip(self, mark, strict=True)))
 
-    def since(self, mark: "_Totals") -> "_Totals":
-        return _Totals(*(now - then for now, then in zip(self, mark, strict=True)))
-
-    def and_also(self, other: "_Totals") -> "_Totals":
-        return _Totals(*(one + two for one, two in zip(self, other, strict=True)))
+    def plus(self, more: "Reading") -> "Reading":
+        """Both together."""
+        return Reading(*(one + other for one, other in zip(self, more, strict=True)))
 
 
 class Passage:
@@ -85,8 +79,8 @@ class Passage:
         self.prefill = 0
         self.chunks = 0
         self.preemptions = 0
-        self.mark: _Totals | None = None  # reading when its present run of steps began
-        self.served = _Totals()  # the runs of steps before that
+        self.mark: Reading | None = None  # when its present run of steps began
+        self.served: Reading | None = None  # the runs of steps before that
 
     def schedule(self, step: int, start: int) -> None:
         """Be part of a step's batch with a piece of the prompt; the step was being scheduled at `start`."""
@@ -98,27 +92,36 @@ class Passage:
         self.chunks += 1
         self.in_flight += 1
 
-    def compute(self, times: Times, size: int) -> None:
+    def compute(self, times: Times) -> None:
         """A step with a piece of the prompt is done."""
         self.in_flight -= 1
         self.prefill += max(0, times.done - max(times.begun, self.cursor))
         self.cursor = times.done
-        self.served = self.served._replace(batch=self.served.batch + size, steps=self.served.steps + 1)
+
+    def stop(self, now: Reading) -> None:
+        """Its present run of steps ends."""
+        if self.mark is not None:
+            run = now.since(self.mark)
+            self.served = run if self.served is None else self.served.plus(run)
+            self.mark = None
 
 
 class Batch:
     """A scheduled step whose output is not there yet."""
 
-    __slots__ = ("end", "number", "owner", "prefill_tokens", "prefills", "size", "start")
+    __slots__ = ("counts", "end", "number", "owner", "prefill_tokens", "prefills", "size", "start")
 
-    def __init__(self, owner: object, number: int, start: int, end: int, size: int) -> None:
-        """Step `number` of `size` requests, scheduled from `start` to `end`."""
+    def __init__(
+        self, owner: object, number: int, start: int, end: int, size: int, counts: tuple[int, int, int, int]
+    ) -> None:
+        """Step `number` of `size` requests, scheduled from `start` to `end`; `counts` is kept for its row."""
         self.owner = owner  # holds the host's object, so that its id stays its own
         self.number = number
         self.start = start
         self.end = end
         self.size = size
-        self.prefills: list[Passage] = []
+        self.counts = counts
+        self.prefills: list[Passage] | None = None
         self.prefill_tokens = 0
 
 
@@ -130,13 +133,17 @@ class Passages:
         self.clock = clock
         self.replica = 0
         self.step = 0
-        self.totals = _Totals()
+        self.forward = self.sample = self.output = self.batch = self.steps = self.unobserved = 0
         self.opening: dict[str, Passage] = {}  # no token yet
         self.chunking: dict[str, Passage] = {}  # of these, the ones amid their prompt
         self.running: dict[str, Passage] = {}
         self.paused: dict[str, Passage] = {}  # of these, the preempted ones
         self.waiting_max = RecentMaximum()
         self.kv_usage_max = RecentMaximum()
+
+    def read(self) -> Reading:
+        """The sums so far."""
+        return Reading(self.forward, self.sample, self.output, self.batch, self.steps, self.unobserved)
 
     def receive(self, request: str, now: int) -> None:
         """A request is in the engine's queue."""
@@ -152,6 +159,8 @@ class Passages:
             self._resume(request)
             return
         passage.schedule(batch.number, batch.start)
+        if batch.prefills is None:
+            batch.prefills = []
         batch.prefills.append(passage)
         if more:
             self.chunking[request] = passage
@@ -161,7 +170,7 @@ class Passages:
     def _resume(self, request: str) -> None:
         passage = self.paused.pop(request, None)
         if passage is not None:
-            passage.mark = self.totals
+            passage.mark = self.read()
 
     def preempt(self, request: str) -> None:
         """A request goes back to the queue."""
@@ -170,30 +179,33 @@ class Passages:
             passage = self.running.get(request)
             if passage is None:
                 return
-            self._stop(passage)
+            passage.stop(self.read())
             self.paused[request] = passage
         passage.preemptions += 1
 
-    def _stop(self, passage: Passage) -> None:
-        if passage.mark is not None:
-            passage.served = passage.served.and_also(self.totals.since(passage.mark))
-            passage.mark = None
+    def compute(self, batch: Batch, times: Times, forward: int, sample: int) -> None:
+        """A step is done, -1 where its worker told nothing; call before its tokens are told."""
+        if batch.prefills is not None:
+            for passage in batch.prefills:
+                passage.compute(times)
+        if forward >= 0:
+            self.forward += forward
+            self.sample += sample
+        else:
+            self.unobserved += 1
+        self.output += times.finished - times.done
+        self.batch += batch.size
+        self.steps += 1
 
-    def compute(self, batch: Batch, times: Times) -> None:
-        """A step is done; call before its tokens are told."""
-        for passage in batch.prefills:
-            passage.compute(times, batch.size)
-        self.totals = self.totals.plus(times, batch.size)
-
-    def first_token(self, request: str, batch: Batch, times: Times) -> First | None:
+    def first_token(self, request: str, batch: Batch, times: Times, sample: int) -> First | None:
         """A request has its first token out of this step."""
         passage = self.opening.pop(request, None)
         if passage is None:
             return None
         self.chunking.pop(request, None)
-        if passage in batch.prefills:
+        if batch.prefills is not None and passage in batch.prefills:
             passage.prefill -= min(passage.prefill, times.done - times.ready)
-        passage.mark = self.totals
+        passage.mark = self.read()
         self.running[request] = passage
         return First(
             self.clock,
@@ -202,7 +214,7 @@ class Passages:
             times.done,
             passage.kv,
             passage.prefill,
-            times.sample,
+            sample,
             passage.chunks,
             passage.step,
             passage.preemptions,
@@ -216,8 +228,8 @@ class Passages:
         if passage is None:
             self.forget((request,))
             return None
-        self._stop(passage)
-        served = passage.served
+        passage.stop(self.read())
+        served = passage.served or Reading()
         known = served.unobserved == 0
         return Last(
             times.done,
@@ -225,8 +237,8 @@ class Passages:
             served.sample if known else -1,
             served.output,
             batch.number,
-            served.batch,
-            served.steps,
+            served.batch + batch.size if served.steps == 0 else served.batch,
+            max(served.steps, 1),
             passage.preemptions,
             self.waiting_max.since(passage.seen),
             self.kv_usage_max.since(passage.seen),

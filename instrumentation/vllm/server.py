@@ -144,21 +144,21 @@ def unpack(outputs: Any) -> None:
 def took(outputs: Any, result: Any) -> None:
     """Tokens have been detokenised and handed over: one stamp for the whole batch."""
     now = monotonic_ns()
-    live = LIVE
+    find = LIVE.get
     for output in outputs:
-        sequence = live.get(output.request_id)
+        sequence = find(output.request_id)
         if sequence is None:
             continue
-        count = len(output.new_token_ids)
-        if count:
-            sequence.took(now, count)
+        tokens = output.new_token_ids
+        if tokens:
+            sequence.took(now, len(tokens))
             if sequence.cached < 0 and output.prefill_stats is not None:
                 sequence.cached = output.prefill_stats.num_cached_tokens
         if output.finish_reason is not None:
             finish(sequence, now, str(output.finish_reason))
     for request in result.reqs_to_abort:  # ended here by a stop string
-        if request in live:
-            finish(live[request], now, "stop")
+        if request in LIVE:
+            finish(LIVE[request], now, "stop")
 
 
 def finish(sequence: Sequence, now: int, reason: str) -> None:

@@ -106,6 +106,18 @@ class Survey:
                     f"give its unit, as in --unit {name}:{_finer(column.high, units[name])}"
                 )
 
+    def doubtful_units(self, units: Mapping[str, str]) -> list[str]:
+        """What to say of columns that are no Unix times in their unit and would be in another."""
+        said = []
+        for name, column in self.columns.items():
+            scale = UNITS[units[name]]
+            others = [unit for unit in UNITS if _EPOCH[0] <= column.low // scale * UNITS[unit] <= _EPOCH[1]]
+            if column.count and not column.wall and not column.dated and others:
+                said.append(
+                    f"{name} is no Unix time in {units[name]} and would be in {others[0]}; see --unit"
+                )
+        return said
+
 
 def _finer(ns: int, unit: str) -> str:
     """The unit that would make the value a Unix time, else the next finer one."""

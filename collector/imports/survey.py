@@ -55,7 +55,9 @@ def survey(stream: BinaryIO, mapping: Mapping, options: Options, written: dateti
         unset={name: column.zero_is_absent for name, column in seen.columns.items()},
         shift_ns=shift,
     )
-    return Surveyed(plan, count, mapping.unused(names), [*placed, *_remarks(seen)])
+    doubts = seen.doubtful_units(mapping.units) if placed and not options.start else []
+    notes = [*placed, *doubts, *_remarks(seen)]
+    return Surveyed(plan, count, mapping.unused(names), notes)
 
 
 def _seen(stream: BinaryIO, mapping: Mapping) -> tuple[Survey, int]:

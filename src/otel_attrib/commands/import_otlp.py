@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from otel_attrib.collector.imports import files
-from otel_attrib.collector.imports.connection import delivery
 from otel_attrib.collector.imports.delivery import Delivery
 from otel_attrib.collector.imports.otlp_import import OtlpTally, deliver_file
 from otel_attrib.commands.progress import counted
-from otel_attrib.commands.wrapping import labelled
+from otel_attrib.commands.wrapping import listed, told
 from otel_attrib.errors import DataError
 
 __all__ = ["Summary", "run"]
@@ -52,15 +51,15 @@ class Summary:
         """The account as text, the answer first."""
         tally = self.tally
         text = [self._answer()]
-        text += labelled("read", [f"{tally.files:,} files, {tally.requests:,} requests"])
-        text += labelled("service", sorted(tally.services))
-        text += labelled("refused", list(tally.reasons))
+        text += listed("read", [f"{tally.files:,} files", f"{tally.requests:,} requests"])
+        text += listed("service", sorted(tally.services))
+        text += listed("refused", tally.reasons)
         for path, part in tally.named:
-            text += labelled("bad", [f"{path}:", f"{part.place}:", *part.reason.split()])
+            text += told("bad", f"{path}: {part.place}: {part.reason}")
         if tally.bad > len(tally.named):
             text.append(f"            and {tally.bad - len(tally.named):,} more")
         if self.where.startswith("service") and (tally.items["metrics"] or tally.items["logs"]):
-            text += labelled("note", _MEMORY.split())
+            text += told("note", _MEMORY)
         return text
 
     def _answer(self) -> str:
@@ -86,6 +85,8 @@ class Summary:
 
 def run(args: argparse.Namespace) -> Summary:
     """Read every file; with --strict all of them are read once before anything is sent."""
+    from otel_attrib.collector.imports.connection import delivery
+
     if args.strict or args.dry_run:
         tally = OtlpTally()
         _each(args.files, None, tally, lambda files: None)

@@ -12,7 +12,7 @@ from otel_attrib.collector.imports.request import Request
 from otel_attrib.collector.imports.requests_table import Tally, deliver, refuse_bad, rehearse
 from otel_attrib.collector.imports.survey import Options, Surveyed, survey
 from otel_attrib.commands.progress import counted
-from otel_attrib.commands.wrapping import labelled
+from otel_attrib.commands.wrapping import listed, told
 from otel_attrib.schema.attributes import STAGES
 
 __all__ = ["Summary", "run"]
@@ -77,30 +77,30 @@ class Summary:
             yield f"  time      {_rfc3339(tally.first_ns)} … {_rfc3339(tally.last_ns)}"
         services = [f"{name} ({count:,})" for name, count in tally.services.most_common(5)]
         unnamed = [] if "service" in _named(plan.mapping) else ["no service column: --set service=NAME"]
-        yield from labelled("service", [*services, *unnamed])
-        yield from labelled("columns", [f"{name}={column}" for name, column in plan.mapping.columns.items()])
-        yield from labelled("set", [f"{name}={value}" for name, value in plan.mapping.constants.items()])
-        yield from labelled("unused", list(self.surveyed.unused))
+        yield from listed("service", [*services, *unnamed])
+        yield from listed("columns", (f"{name}={column}" for name, column in plan.mapping.columns.items()))
+        yield from listed("set", (f"{name}={value}" for name, value in plan.mapping.constants.items()))
+        yield from listed("unused", self.surveyed.unused)
 
     def _measured(self) -> Iterator[str]:
         plan, tally = self.surveyed.plan, self.tally
-        seen = [f"{name} in {tally.observed[name]:,}" for name in _QUANTITIES if tally.observed[name]]
-        yield from labelled("measured", seen)
-        yield from labelled("NULL", [name for name in _QUANTITIES if not tally.observed[name]])
+        seen = (f"{name} in {tally.observed[name]:,}" for name in _QUANTITIES if tally.observed[name])
+        yield from listed("measured", seen)
+        yield from listed("NULL", (name for name in _QUANTITIES if not tally.observed[name]))
         if plan.origin == "queued":
-            yield "  TTFT and E2E start at `queued`, not at the arrival: ingress is not in them"
+            yield from told("TTFT, E2E", "start at `queued`, not at the arrival: ingress is not in them")
         elif not plan.origin and "first_token" in plan.mapping.columns:
-            yield "  TTFT is NULL: no start of it is on the clock of first_token"
+            yield from told("TTFT", "is NULL: no start of it is on the clock of first_token")
         if set(tally.statuses) - {"ok"}:
-            yield from labelled("status", [f"{name} {count:,}" for name, count in tally.statuses.items()])
-        yield from labelled("empty", [f"{name} in {count:,} rows" for name, count in plan.missing.items()])
+            yield from listed("status", (f"{name} {count:,}" for name, count in tally.statuses.items()))
+        yield from listed("empty", (f"{name} in {count:,} rows" for name, count in plan.missing.items()))
         for note in self.surveyed.notes:
-            yield from labelled("note", note.split())
+            yield from told("note", note)
         yield from _preview(self.first)
 
     def _faults(self) -> Iterator[str]:
         for row in self.tally.named:
-            yield from labelled("bad", [f"line {row.line}:", *row.reason.split()])
+            yield from told("bad", f"line {row.line}: {row.reason}")
         if self.tally.bad > len(self.tally.named):
             yield f"            and {self.tally.bad - len(self.tally.named):,} more"
 
@@ -160,18 +160,15 @@ def _answer(summary: Summary) -> str:
 
 def _clocks(found: Surveyed) -> Iterator[str]:
     for clock in found.plan.clocks:
-        yield from labelled(
-            "clock", [f"{clock.name}:", *clock.stamps, *(["(Unix time)"] if clock.wall else [])]
-        )
+        kind = " (Unix time)" if clock.wall else ""
+        yield from told("clock", f"{clock.name}: {', '.join(clock.stamps)}{kind}")
         if clock.why:
-            yield from labelled(
-                "", [*"another clock, for".split(), *clock.why.split(), "(--clock declares it)"]
-            )
+            yield from told("", f"another clock, for {clock.why} (--clock declares it)")
 
 
 def _preview(first: Sequence[Request]) -> Iterator[str]:
     for request in first:
         took = {"ttft": request.took.ttft_us, "tpot": request.took.tpot_us, **request.took.stages}
-        told = [f"{name} {us / 1e3:,.3f} ms" for name, us in took.items() if us is not None]
-        tokens = [f"{name} {value:,.0f}" for name, value in request.counts.items()]
-        yield from labelled(f"line {request.line}", [request.status, *tokens, *told])
+        times = [f"{name} {us / 1e3:,.3f} ms" for name, us in took.items() if us is not None]
+        sizes = [f"{name} {value:,.0f}" for name, value in request.counts.items()]
+        yield from listed(f"line {request.line}", [request.status, *sizes, *times])

@@ -1,24 +1,31 @@
-"""A label and words beside it, wrapped at 80 columns."""
+"""A label with items or a sentence beside it, wrapped at 80 columns."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-__all__ = ["labelled"]
+__all__ = ["listed", "told"]
+
+_WIDTH = 80
+_LABEL = 10
 
 
-def labelled(label: str, words: Sequence[str], separator: str = "  ") -> list[str]:
-    """Lines such as `  columns   a=b  c=d`, a word never broken unless it is longer than a line."""
-    if not words:
-        return []
-    glue = separator if any(" " in word or "=" in word for word in words) else " "
-    text = glue.join(word.replace(" ", "\0") for word in words)
-    wrapped = textwrap.wrap(
+def listed(label: str, items: Iterable[str]) -> list[str]:
+    """Lines such as `  columns   a=b  c=d`; no item is broken, and without items there is no line."""
+    text = "  ".join(item.replace(" ", "\0") for item in items)
+    return [line.replace("\0", " ") for line in _wrapped(label, text)] if text else []
+
+
+def told(label: str, sentence: str) -> list[str]:
+    """A sentence beside its label."""
+    return _wrapped(label, sentence)
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
         text,
-        width=80,
-        initial_indent=f"  {label:<10}",
-        subsequent_indent=" " * 12,
-        drop_whitespace=True,
+        width=_WIDTH,
+        initial_indent=f"  {label:<{_LABEL}}",
+        subsequent_indent=" " * (_LABEL + 2),
         break_on_hyphens=False,
         break_long_words=False,
     )
-    return [line.replace("\0", " ") for line in wrapped]

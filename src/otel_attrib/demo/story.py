@@ -12,8 +12,8 @@ __all__ = ["BASELINE", "FAULTS", "Phase", "Story"]
 
 BASELINE = "baseline"
 FAULTS: Mapping[str, str] = {
-    "cpu-hog": "busy processes confined to the engine's own cores",
-    "small-cache": "restart with a key-value cache of a few blocks",
+    "cpu-hog": "a noisy neighbour on the engine's own cores",
+    "small-cache": "a restart with too small a key-value cache",
 }
 
 

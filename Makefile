@@ -32,7 +32,9 @@ fix: init ## let ruff mend what it can
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 docs: init ## write the generated reference pages anew
-	@$(BIN)/python -m otel_attrib.schema.attributes_page >docs/reference/attributes.md
+	@for page in attributes:schema.attributes_page settings:config commands:commands.page; do \
+	    $(BIN)/python -m otel_attrib.$${page#*:} >docs/reference/$${page%:*}.md || exit 1; \
+	done
 
 bench: init ## every benchmark beside its peers; the figures go to build/bench
 	@scripts/bench.sh

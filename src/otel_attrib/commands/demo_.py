@@ -35,13 +35,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it in a temporary folder, or in the one to keep."""
+    import signal
     from tempfile import TemporaryDirectory
 
+    # A closed terminal or a `kill` must not leave servers behind: unwind, which ends them.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
         return _run_in(args.keep.resolve(), args)
     with TemporaryDirectory(prefix="otel-attrib-demo-") as folder:
         return _run_in(Path(folder), args)
+
+
+def _leave(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _run_in(folder: Path, args: argparse.Namespace) -> int:

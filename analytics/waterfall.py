@@ -52,13 +52,13 @@ class StepSummary:
     steps: int
     first: int
     last: int
-    mean_us: float
-    batch_mean: float
-    batch_max: int
+    mean_us: float | None
+    batch_mean: float | None
+    batch_max: int | None
     prefill_beside: int
     kv_low: float | None
     kv_high: float | None
-    waiting_max: int
+    waiting_max: int | None
     preemptions: int
 
 
@@ -165,22 +165,29 @@ def summarise_steps(phase: str, steps: Sequence[Row], own: int = 0) -> StepSumma
     """Reduce the steps of one phase to a line; `own` prompt tokens are not counted as beside it."""
     if not steps:
         return None
-    batch = [step["batch_size"] for step in steps]
-    usage = [step["kv_usage"] for step in steps if step["kv_usage"] is not None]
+    batch, usage = _observed(steps, "batch_size"), _observed(steps, "kv_usage")
     return StepSummary(
         phase=phase,
         steps=len(steps),
         first=min(step["step"] for step in steps),
         last=max(step["step"] for step in steps),
-        mean_us=sum(step["duration_us"] for step in steps) / len(steps),
-        batch_mean=sum(batch) / len(batch),
-        batch_max=max(batch),
-        prefill_beside=max(0, sum(step["prefill_tokens"] for step in steps) - own),
+        mean_us=_mean(_observed(steps, "duration_us")),
+        batch_mean=_mean(batch),
+        batch_max=max(batch, default=None),
+        prefill_beside=max(0, sum(_observed(steps, "prefill_tokens")) - own),
         kv_low=min(usage, default=None),
         kv_high=max(usage, default=None),
-        waiting_max=max(step["waiting"] for step in steps),
-        preemptions=sum(step["preemptions"] for step in steps),
+        waiting_max=max(_observed(steps, "waiting"), default=None),
+        preemptions=sum(_observed(steps, "preemptions")),
     )
+
+
+def _observed(steps: Sequence[Row], name: str) -> list[Any]:
+    return [step[name] for step in steps if step[name] is not None]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _neighbours(request: Row, spans: Sequence[Row]) -> tuple[Neighbour, ...]:

@@ -180,13 +180,19 @@ def _steps(steps: Sequence[StepSummary]) -> Iterator[str]:
     first, last = min(phase.first for phase in steps), max(phase.last for phase in steps)
     yield "steps           count  ms each  batch   max  prefill beside      KV use  waiting"
     for phase in steps:
-        usage = f"{phase.kv_low:.0%}–{phase.kv_high:.0%}" if phase.kv_low is not None else "?"
+        each = "?" if phase.mean_us is None else milliseconds(phase.mean_us)
+        batch = "?" if phase.batch_mean is None else f"{phase.batch_mean:.1f}"
+        usage = "?" if phase.kv_low is None else f"{phase.kv_low:.0%}–{phase.kv_high:.0%}"
         yield (
-            f"{phase.phase:<14}{phase.steps:>7,}{milliseconds(phase.mean_us):>9}{phase.batch_mean:>7.1f}"
-            f"{phase.batch_max:>6,}{phase.prefill_beside:>12,} tok{usage:>12}{phase.waiting_max:>9,}"
+            f"{phase.phase:<14}{phase.steps:>7,}{each:>9}{batch:>7}{_count(phase.batch_max):>6}"
+            f"{phase.prefill_beside:>12,} tok{usage:>12}{_count(phase.waiting_max):>9}"
         )
     preempted = sum(phase.preemptions for phase in steps)
     yield f"engine steps {first}–{last}, in them {preempted:,} preemptions"
+
+
+def _count(value: int | None) -> str:
+    return "?" if value is None else f"{value:,}"
 
 
 def _neighbours(shown: Waterfall) -> Iterator[str]:

@@ -139,6 +139,24 @@ def test_steps_are_split_at_the_first_token() -> None:
     assert (1, None, 0) == (after.steps, after.kv_low, after.prefill_beside)
 
 
+def test_step_columns_that_were_not_observed() -> None:
+    """A step without numbers counts as a step, and what it lacks is a question mark, not 0."""
+    bare = dict.fromkeys(
+        ("duration_us", "batch_size", "prefill_tokens", "kv_usage", "waiting", "preemptions")
+    )
+    shown = waterfall(request(), steps=[step(7, 0) | bare])
+    (phase,) = shown.steps
+
+    assert (1, None, None, None, None) == (
+        phase.steps,
+        phase.mean_us,
+        phase.batch_mean,
+        phase.kv_low,
+        phase.waiting_max,
+    )
+    assert any(line.split()[:6] == ["to", "1st", "token", "1", "?", "?"] for line in lines(shown))
+
+
 def test_other_services_are_shown_and_own_stages_are_not() -> None:
     """A caller's span keeps its offset; a span of another host is marked."""
     gateway = span(

@@ -149,9 +149,11 @@ def _update_from_output(original: Callback) -> Callback:
     processed = guarded("engine output", ENGINE.processed)
 
     @functools.wraps(original)
-    def update_from_output(self: Any, scheduler_output: Any, model_runner_output: Any) -> Any:
+    def update_from_output(
+        self: Any, scheduler_output: Any, model_runner_output: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         received = monotonic_ns()
-        outputs = original(self, scheduler_output, model_runner_output)
+        outputs = original(self, scheduler_output, model_runner_output, *args, **kwargs)
         processed(scheduler_output, model_runner_output, outputs, received)
         return outputs
 
@@ -162,8 +164,8 @@ def _preprocess_add_request(original: Callback) -> Callback:
     received = guarded("engine receive", ENGINE.received)
 
     @functools.wraps(original)
-    def preprocess_add_request(self: Any, request: Any) -> Any:
-        result = original(self, request)
+    def preprocess_add_request(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(self, request, *args, **kwargs)
         received(request)
         return result
 
@@ -175,9 +177,9 @@ def _add_request(original: Callback) -> Callback:
     received = guarded("engine receive", ENGINE.received)
 
     @functools.wraps(original)
-    def add_request(self: Any, request: Any) -> Any:
+    def add_request(self: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
         received(request)
-        return original(self, request)
+        return original(self, request, *args, **kwargs)
 
     return add_request
 

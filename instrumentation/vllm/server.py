@@ -46,8 +46,8 @@ def _build_middleware_stack(original: Callback) -> Callback:
     safe = guarded("middleware", wrap)
 
     @functools.wraps(original)
-    def build_middleware_stack(self: Any) -> Any:
-        app = original(self)
+    def build_middleware_stack(self: Any, *args: Any, **kwargs: Any) -> Any:
+        app = original(self, *args, **kwargs)
         return safe(app) or app
 
     return build_middleware_stack
@@ -104,20 +104,21 @@ def _add_request(original: Callback) -> Callback:
     ) -> Any:
         result = original(self, request, prompt, parent_req, request_index, queue, *args, **kwargs)
         if queue is not None:  # without a queue it is the offline LLM
-            begin(request, parent_req is not None and request_index > 0)
+            begin(request, parent_req, request_index)
         return result
 
     return add_request
 
 
-def submit(request: Any, same_prompt: bool) -> None:
-    """An engine request begins: one more sequence of the HTTP request; `same_prompt` is counted already."""
+def submit(request: Any, parent: Any, index: int) -> None:
+    """An engine request begins: one more sequence of the HTTP request, with n > 1 the `index`th of `parent`."""
     params = request.sampling_params
     if params is None or request.request_id in LIVE:  # pooling, or one more piece of a streamed input
         return
     timeline = CURRENT.get() or Timeline("text_completion")
     streamed = params.output_kind.name == "DELTA"
-    prompt_tokens = 0 if same_prompt else len(request.prompt_token_ids or ())
+    counted = parent is not None and index > 0  # the same prompt again
+    prompt_tokens = 0 if counted else len(request.prompt_token_ids or ())
     # Delivered by a socket that we see, else when handed over.
     sequence = timeline.add(request.request_id, prompt_tokens, streamed and timeline.scope is not None)
     if sequence is None:
@@ -214,9 +215,9 @@ def _propagate_error(original: Callback) -> Callback:
     note = guarded("engine failure", failed)
 
     @functools.wraps(original)
-    def propagate_error(self: Any, e: Any) -> Any:
+    def propagate_error(self: Any, e: Any, *args: Any, **kwargs: Any) -> Any:
         note(e)
-        return original(self, e)
+        return original(self, e, *args, **kwargs)
 
     return propagate_error
 

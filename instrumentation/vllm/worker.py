@@ -174,8 +174,8 @@ def _get_output(original: Callback) -> Callback:
     send = guarded("worker fetched output", fetched)
 
     @functools.wraps(original)
-    def get_output(self: Any) -> Any:
-        output = original(self)
+    def get_output(self: Any, *args: Any, **kwargs: Any) -> Any:
+        output = original(self, *args, **kwargs)
         send(self, output)
         return output
 

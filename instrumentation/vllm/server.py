@@ -111,7 +111,7 @@ def _add_request(original: Callback) -> Callback:
 
 
 def submit(request: Any, parent: Any, index: int) -> None:
-    """An engine request begins: one more sequence of the HTTP request, with n > 1 the `index`th of `parent`."""
+    """An engine request begins: one more sequence of its HTTP request, with n > 1 number `index`."""
     params = request.sampling_params
     if params is None or request.request_id in LIVE:  # pooling, or one more piece of a streamed input
         return

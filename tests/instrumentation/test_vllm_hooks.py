@@ -18,6 +18,8 @@ from otel_attrib.instrumentation.vllm import SUPPORTED, server, worker
 from otel_attrib.instrumentation.vllm.hooks import HOOKS
 
 IDS = [hook.target for hook in HOOKS]
+# This one returns the host's application inside ours, by design.
+PASSING = [hook for hook in HOOKS if not hook.target.endswith("build_middleware_stack")]
 
 
 @pytest.fixture(autouse=True)
@@ -54,11 +56,9 @@ def wrapped(hook: Hook, host: Any) -> Any:
     return hook.wrapper(later)
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=IDS)
+@pytest.mark.parametrize("hook", PASSING, ids=[hook.target for hook in PASSING])
 def test_arguments_and_result_pass(hook: Hook) -> None:
-    """The host's function gets what its caller gave, further arguments included, and its result comes back."""
-    if hook.target.endswith("build_middleware_stack"):
-        pytest.skip("returns the application in a wrapper, by design")
+    """The host's function gets what its caller gave, new arguments as well, and its result comes back."""
     seen: list[Any] = []
     host_result = object()
 
@@ -103,9 +103,7 @@ def packages() -> Iterator[Path]:
     """The site-packages with vLLM."""
     found = site_packages()
     if found is None:
-        pytest.skip(
-            "vLLM is not installed: `make demo` sets up its environment, or set OTEL_ATTRIB_VLLM_VENV"
-        )
+        pytest.skip("vLLM is not installed: `make demo` does it, or set OTEL_ATTRIB_VLLM_VENV")
     yield found
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,8 @@ from otel_attrib.config import Settings, load
 from otel_attrib.errors import ConfigError
 
 __all__ = ["CHECKS", "Check", "Finding", "Level", "Surroundings", "check", "fail", "ok", "run_all", "warn"]
+
+_AREAS = ("store", "ports", "paths", "telemetry", "clock", "parts")
 
 Level = Literal["OK", "WARN", "FAIL"]
 
@@ -90,7 +93,7 @@ def fail(name: str, text: str, fix: str) -> Finding:
 
 
 def run_all(around: Surroundings) -> list[Finding]:
-    """Run the whole table."""
-    from otel_attrib.doctor import clock, parts, paths, ports, store, telemetry  # noqa: F401 - they enter checks
-
+    """Run the whole table, in the order in which the modules below enter their checks."""
+    for area in _AREAS:
+        import_module(f"otel_attrib.doctor.{area}")
     return [finding for each in CHECKS for finding in each.findings(around)]

@@ -69,6 +69,13 @@ class Store:
         with self._client() as client:
             client.command(sql, parameters=_dict(parameters), settings=_dict(settings))
 
+    def create_database(self, on_cluster: str = "") -> None:
+        """Make the store's database where there is none."""
+        with self._client() as client:
+            client.command(
+                f"CREATE DATABASE IF NOT EXISTS `{self.database}` {on_cluster}", use_database=False
+            )
+
     def insert_raw(
         self, table: str, columns: Sequence[str], body: bytes, fmt: str, settings: Settings = None
     ) -> None:

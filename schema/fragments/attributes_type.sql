@@ -1,0 +1,1 @@
+Array(Tuple(key String, value $any_value_type))

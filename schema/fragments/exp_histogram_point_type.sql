@@ -1,0 +1,1 @@
+Tuple(attributes $attributes_type, start_time_unix_nano UInt64, time_unix_nano UInt64, count UInt64, sum Float64, scale Int32, zero_count UInt64, positive Tuple(offset Int32, bucket_counts Array(UInt64)), negative Tuple(offset Int32, bucket_counts Array(UInt64)), flags UInt32, exemplars Array($exemplar_type), min Float64, max Float64)

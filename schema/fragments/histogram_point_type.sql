@@ -1,0 +1,1 @@
+Tuple(attributes $attributes_type, start_time_unix_nano UInt64, time_unix_nano UInt64, count UInt64, sum Float64, bucket_counts Array(UInt64), explicit_bounds Array(Float64), exemplars Array($exemplar_type), flags UInt32, min Float64, max Float64)

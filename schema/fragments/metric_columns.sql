@@ -1,0 +1,11 @@
+    ResourceAttributes,
+    ResourceSchemaUrl,
+    ScopeName,
+    ScopeVersion,
+    ScopeAttributes,
+    ScopeDroppedAttrCount,
+    ScopeSchemaUrl,
+    ServiceName,
+    MetricName,
+    MetricDescription,
+    MetricUnit

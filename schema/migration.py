@@ -1,0 +1,68 @@
+"""The numbered SQL files, and the statements that a layout makes of one.
+
+A file is plain SQL. `$name` stands for a parameter of the layout or for a file of `fragments/`, which
+holds an expression that several statements share; a line with `$ttl_days` falls away when rows are
+kept for ever; a file that begins with `-- only with a cluster` is for clusters.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from string import Template
+
+from otel_attrib.schema.layout import Layout
+
+__all__ = ["Migration", "migrations"]
+
+_HERE = Path(__file__).parent
+_CLUSTER_ONLY = "-- only with a cluster"
+_STATEMENT_END = re.compile(r";\s*$", re.MULTILINE)
+_TABLE_TTL = re.compile(r"^CREATE TABLE IF NOT EXISTS (\S+)[^;]*?^TTL (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Migration:
+    """One numbered file."""
+
+    version: int
+    name: str
+    text: str
+
+    @cached_property
+    def checksum(self) -> str:
+        """Of the SQL with its fragments, whatever the layout."""
+        return sha256(self.text.encode()).hexdigest()[:16]
+
+    def statements(self, layout: Layout) -> list[str]:
+        """What to run, in order; nothing where the file is for clusters and the layout is not."""
+        if self.text.startswith(_CLUSTER_ONLY) and not layout.cluster:
+            return []
+        return [part for part in map(str.strip, _STATEMENT_END.split(self._filled(layout))) if part]
+
+    def ttls(self, layout: Layout) -> list[tuple[str, str]]:
+        """The tables whose rows expire, each with the expression that says when."""
+        kept = Layout(layout.engine, layout.cluster, layout.ttl_days or 1)
+        return _TABLE_TTL.findall(self._filled(kept))
+
+    def _filled(self, layout: Layout) -> str:
+        lines = self.text.splitlines()
+        kept = lines if layout.ttl_days else [line for line in lines if "$ttl_days" not in line]
+        return Template("\n".join(kept)).substitute(layout.parameters())
+
+
+@lru_cache(maxsize=1)
+def migrations() -> tuple[Migration, ...]:
+    """Every migration, in order."""
+    files = sorted((_HERE / "migrations").glob("[0-9]*.sql"))
+    return tuple(Migration(int(file.stem[:4]), file.stem[5:], _with_fragments(file)) for file in files)
+
+
+def _with_fragments(file: Path) -> str:
+    """Put fragments, which may hold others, in their places."""
+    fragments = {part.stem: part.read_text("utf-8").rstrip() for part in (_HERE / "fragments").glob("*.sql")}
+    text, before = file.read_text("utf-8"), ""
+    while text != before:
+        text, before = Template(text).safe_substitute(fragments), text
+    return text

@@ -1,0 +1,143 @@
+-- Requests out of spans: our own (one SERVER span a request carries everything), vLLM's `llm_request`
+-- and the root span of a request in SGLang. Whatever else passes by costs a few comparisons.
+-- * A request counts once: where our shim is on, it adds `otel_attrib=1` to the trace state that it
+--   hands to the engine, whose own span of the same request then carries it and is passed over.
+-- * SGLang's health checks are no requests.
+-- * Stages that a source does not know are NULL, and `outside` carries their time.
+-- * Nothing in here may fail on what an attribute holds: one bad value would refuse a whole block.
+-- All attributes go into one array of fixed places in one pass (a span's before its resource's): a map
+-- looked up by each name costs ten times that. And few functions, many constants: ClickHouse analyses
+-- a view anew for each insert, function by function.
+CREATE MATERIALIZED VIEW IF NOT EXISTS requests_from_spans_mv $on_cluster
+TO requests$local AS
+WITH words -> arrayFirst(word -> word != '', words) AS first_of
+SELECT
+    toDateTime64(Timestamp, 6, 'UTC') AS time,
+    TraceId AS trace_id,
+    SpanId AS span_id,
+    first_of(arraySlice(found, 1, 3)) AS request_id,
+    ServiceName AS service,
+    first_of(arraySlice(found, 4, 2)) AS node,
+    found[6] AS gpu_set,
+    if(own, found[7], native) AS engine,
+    found[8] AS engine_version,
+    first_of(arraySlice(found, 9, 2)) AS model,
+    found[11] AS version,
+    found[12] AS replica,
+    first_of(arraySlice(found, 13, 2)) AS tenant,
+    found[15] AS sla_class,
+    first_of(arraySlice(found, 16, 2)) AS stream_id,
+    first_of(arraySlice(found, 18, 2)) AS partition_id,
+    first_of(arraySlice(found, 20, 4)) AS operator_id,
+    first_of(arraySlice(found, 24, 2)) AS parallelism,
+    found[26] AS operation,
+    found[27] = 'true' AS stream,
+    multiIf(not own, native, found[28] = 'import', 'import', 'otel_attrib') AS source,
+    multiIf(
+        found[29] IN ('ok', 'error', 'aborted', 'timeout'), found[29],
+        StatusCode = 'Error', 'error',
+        native = 'sglang' AND finish_reason = '', 'aborted',
+        'ok') AS status,
+    extract(found[30], '[^"\\[\\],]+') AS finish_reason,
+    found[31] AS error_type,
+    toUInt32OrZero(first_of(arraySlice(found, 32, 2))) AS prompt_tokens,
+    toUInt32OrNull(first_of(arraySlice(found, 34, 2))) AS cached_tokens,
+    toUInt32OrZero(first_of(arraySlice(found, 36, 2))) AS output_tokens,
+    us[1] AS sla_deadline_ms,
+    coalesce(us[2], us[23]) AS ttft_us,
+    coalesce(us[3], if(output_tokens > 1, us[24] / (output_tokens - 1), NULL)) AS tpot_us,
+    coalesce(us[4], us[25]) AS e2e_us,
+    us[6] AS ingress_us,
+    us[7] AS tokenize_us,
+    coalesce(us[8], us[26]) AS queue_us,
+    us[9] AS kv_init_us,
+    coalesce(us[10], us[27]) AS prefill_us,
+    us[11] AS sample_us,
+    us[12] AS egress_us,
+    coalesce(us[5], greatest(ttft_us - arraySum(
+        arrayMap(part -> ifNull(part, 0), [ingress_us, tokenize_us, queue_us, kv_init_us, prefill_us, sample_us, egress_us])), 0)) AS outside_us,
+    us[13] AS decode_batch_wait_us,
+    us[14] AS decode_forward_us,
+    us[15] AS decode_sample_us,
+    us[16] AS decode_egress_us,
+    counts[1] AS gap_count,
+    us[17] AS gap_mean_us,
+    us[18] AS gap_p50_us,
+    us[19] AS gap_p99_us,
+    us[20] AS gap_max_us,
+    if(notEmpty(series), CAST(series, 'Array(Float32)'), sketched) AS gaps_us,
+    counts[2] AS preemptions,
+    counts[3] AS prefill_chunks,
+    counts[4] AS first_step,
+    counts[5] AS last_step,
+    us[21] AS batch_size_mean,
+    us[22] AS kv_usage_max,
+    counts[6] AS waiting_max
+FROM
+(
+    SELECT
+        Timestamp, TraceId, SpanId, ServiceName, StatusCode, own, native, found,
+        arrayMap(word -> toUInt64OrNull(word), arraySlice(found, 38, 6)) AS counts,
+        -- Microseconds, then what engines give in seconds; neither negative nor nan nor absurd.
+        arrayMap(amount -> if(amount >= 0 AND amount < 1e15, amount, NULL), arrayConcat(
+            arrayMap(word -> toFloat64OrNull(word), arraySlice(found, 44, 22)),
+            arrayMap(word -> 1e6 * toFloat64OrNull(word), arraySlice(found, 66, 5)))) AS us,
+        -- The whole series of gaps where it was recorded; else the sketch unfolded, each gap within 1 %.
+        tryBase64Decode(found[71]) AS timeline,
+        reinterpret(substring(timeline, 1, 4 * intDiv(length(timeline), 4)), 'Array(UInt32)') AS series,
+        arraySlice(splitByChar(' ', found[72]), 1, 2048) AS buckets,
+        arrayMap(bucket -> toUInt32OrZero(splitByChar(':', bucket)[2]), buckets) AS bucket_counts,
+        arrayFlatten(if(arraySum(bucket_counts) > 1000000, [], arrayMap(
+            (bucket, count) -> arrayWithConstant(
+                count, toFloat32(2 / 2.02 * pow(1.02, least(toUInt32OrZero(splitByChar(':', bucket)[1]), 1500)))),
+            buckets, bucket_counts))) AS sketched
+    FROM
+    (
+        SELECT
+            Timestamp, TraceId, SpanId, ServiceName, StatusCode,
+            ScopeName = 'otel_attrib.request' AS own,
+            if(SpanName = 'llm_request', 'vllm', 'sglang') AS native,
+            arrayReduce('groupArrayInsertAt(\'\', 73)',
+                arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes)),
+                arrayMap(name -> transform(name, [
+                    'gen_ai.response.id', 'gen_ai.request.id', 'rid', -- 1
+                    'host.name', 'k8s.node.name', -- 4
+                    'slatag.gpu_set', 'slatag.engine', 'slatag.engine_version', -- 6
+                    'gen_ai.request.model', 'gen_ai.response.model', -- 9
+                    'service.version', 'slatag.replica', -- 11
+                    'slatag.tenant', 'tenant', -- 13
+                    'slatag.sla_class', -- 15
+                    'slatag.stream_id', 'stream_id', -- 16
+                    'slatag.partition_id', 'partition_id', -- 18
+                    'slatag.operator_id', 'operator_id', 'slatag.flink_operator_id', 'flink_operator_id', -- 20
+                    'slatag.parallelism', 'parallelism', -- 24
+                    'gen_ai.operation.name', 'gen_ai.request.stream', 'slatag.source', 'slatag.status', -- 26
+                    'gen_ai.response.finish_reasons', 'error.type', -- 30
+                    'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', -- 32
+                    'gen_ai.usage.cache_read.input_tokens', 'gen_ai.usage.cached_tokens', -- 34
+                    'gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens', -- 36
+                    'slatag.token_gap.count', 'slatag.preemptions', 'slatag.prefill_chunks', -- 38
+                    'slatag.step.first', 'slatag.step.last', 'slatag.waiting_max', -- 41
+                    'slatag.sla_deadline_ms', 'slatag.first_byte_latency_us', -- 44
+                    'slatag.tpot_us', 'slatag.e2e_us', -- 46
+                    'slatag.stage.outside_us', 'slatag.stage.ingress_us', 'slatag.stage.tokenize_us', -- 48
+                    'slatag.stage.queue_us', 'slatag.stage.kv_init_us', 'slatag.stage.prefill_us', -- 51
+                    'slatag.stage.sample_us', 'slatag.stage.egress_us', -- 54
+                    'slatag.decode.batch_wait_us', 'slatag.decode.forward_us', -- 56
+                    'slatag.decode.sample_us', 'slatag.decode.egress_us', -- 58
+                    'slatag.token_gap.mean_us', 'slatag.token_gap.p50_us', -- 60
+                    'slatag.token_gap.p99_us', 'slatag.token_gap.max_us', -- 62
+                    'slatag.batch_size_mean', 'slatag.kv_usage_max', -- 64
+                    'gen_ai.latency.time_to_first_token', 'gen_ai.latency.time_in_model_decode', -- 66
+                    'gen_ai.latency.e2e', 'gen_ai.latency.time_in_queue', -- 68
+                    'gen_ai.latency.time_in_model_prefill', -- 70
+                    'slatag.token_timeline', 'slatag.token_gap.sketch' -- 71
+                ], range(72), 72), arrayConcat(mapKeys(SpanAttributes), mapKeys(ResourceAttributes)))) AS found
+        FROM otel_traces$local
+        WHERE (ScopeName = 'otel_attrib.request' AND SpanKind = 'Server')
+            OR (SpanName = 'llm_request' AND ScopeName LIKE 'vllm%' AND TraceState NOT LIKE '%otel_attrib=%')
+            OR (ScopeName = 'sglang server' AND SpanName LIKE '%Req %' AND TraceState NOT LIKE '%otel_attrib=%')
+    )
+    WHERE NOT startsWith(found[2], 'HEALTH_CHECK_') AND NOT startsWith(found[3], 'HEALTH_CHECK_')
+        AND (own OR found[68] != '')
+);

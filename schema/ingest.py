@@ -15,8 +15,8 @@ from otel_attrib.schema.store import Store
 
 __all__ = ["insert_logs", "insert_metrics", "insert_traces"]
 
+_HERE = Path(__file__).parent
 _SETTINGS = {
-    "format_schema_source": "string",
     # The token holds for each table down the chain of views, not only for the first.
     "insert_deduplicate": 1,
     "deduplicate_blocks_in_dependent_materialized_views": 1,
@@ -47,20 +47,33 @@ def insert_logs(store: Store, requests: Sequence[bytes], token: str) -> None:
 def _insert(
     store: Store, signal: str, message: str, column: str, requests: Sequence[bytes], token: str
 ) -> None:
-    settings: dict[str, Any] = {
-        **_SETTINGS,
-        "format_schema": _proto(signal),
-        "format_schema_message_name": message,
-        "insert_deduplication_token": token,
-    }
     body = b"".join(part for request in requests if request for part in (_varint(len(request)), request))
     if body:
+        settings = {
+            **_SETTINGS,
+            **_format_schema(store, signal, message),
+            "insert_deduplication_token": token,
+        }
         store.insert_raw(f"otlp_{signal}", [column], body, "Protobuf", settings)
 
 
+def _format_schema(store: Store, signal: str, message: str) -> dict[str, Any]:
+    """The message's definition: for a server its text; for chDB, which would copy a text into the current
+    directory, the file.
+    """
+    file = _HERE / f"otlp_{signal}.proto"
+    if store.embedded:
+        return {"format_schema": f"{file}:{message}"}
+    return {
+        "format_schema_source": "string",
+        "format_schema": _text(file),
+        "format_schema_message_name": message,
+    }
+
+
 @lru_cache
-def _proto(signal: str) -> str:
-    return (Path(__file__).parent / f"otlp_{signal}.proto").read_text("utf-8")
+def _text(file: Path) -> str:
+    return file.read_text("utf-8")
 
 
 def _varint(number: int) -> bytes:

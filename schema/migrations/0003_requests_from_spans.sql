@@ -54,8 +54,8 @@ SELECT
     coalesce(us[10], us[27]) AS prefill_us,
     us[11] AS sample_us,
     us[12] AS egress_us,
-    coalesce(us[5], greatest(ttft_us - arraySum(
-        arrayMap(part -> ifNull(part, 0), [ingress_us, tokenize_us, queue_us, kv_init_us, prefill_us, sample_us, egress_us])), 0)) AS outside_us,
+    coalesce(us[5], if(isNull(ttft_us), NULL, greatest(0, ttft_us - arraySum(arrayMap(part -> ifNull(part, 0), [
+        ingress_us, tokenize_us, queue_us, kv_init_us, prefill_us, sample_us, egress_us]))))) AS outside_us,
     us[13] AS decode_batch_wait_us,
     us[14] AS decode_forward_us,
     us[15] AS decode_sample_us,

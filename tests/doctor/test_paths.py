@@ -88,9 +88,12 @@ def test_left_over(around: Surroundings, tmp_path: Path) -> None:
     assert ("WARN", "quarantine") == (aside.level, aside.name)
 
 
-def test_remote_and_memory_have_no_directory() -> None:
-    """A remote store has nothing on this disk."""
-    remote = Surroundings(dsn="clickhouse://host:8123/db", environ={})
+def test_remote_and_memory() -> None:
+    """A remote store has only a spool on this disk, of its own; one in memory has nothing."""
+    one, other = (Surroundings(dsn=f"clickhouse://host:8123/{name}", environ={}) for name in ("a", "b"))
+    memory = Surroundings(dsn="chdb://memory", environ={})
 
-    assert [] == [*paths.rights(remote), *paths.room(remote), *paths.left_over(remote)]
-    assert paths.store_path(Surroundings(dsn="chdb://memory", environ={})) is None
+    assert paths.store_path(one) is None
+    assert ["spool path"] == [found.name for found in paths.rights(one)]
+    assert paths.spool_path(one) != paths.spool_path(other)
+    assert [] == [*paths.rights(memory), *paths.room(memory), *paths.left_over(memory)]

@@ -64,7 +64,10 @@ def test_rows(opened: Store) -> None:
 def test_another_version(opened: Store) -> None:
     """A migration with another text is told by its number."""
     migrate(opened)
-    opened.command("INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, 'later', 'x')")
+    opened.command(
+        "INSERT INTO schema_migrations (version, name, checksum, engine) "
+        "VALUES (9999, 'later', 'x', 'MergeTree')"
+    )
     found = findings(opened)["schema"]
 
     assert "FAIL" == found.level

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from otel_attrib.collector.imports import files
@@ -143,7 +144,7 @@ def _rfc3339(ns: int | None) -> str | None:
 def _answer(summary: Summary) -> str:
     tally = summary.tally
     if summary.dry_run:
-        return f"{summary.surveyed.rows:,} rows in {summary.file}; nothing written (dry run)"
+        return f"{summary.surveyed.rows:,} rows in {Path(summary.file).name}; nothing written (dry run)"
     rest = [
         f"{count:,} {what}"
         for count, what in (

@@ -93,7 +93,7 @@ def fail(name: str, text: str, fix: str) -> Finding:
 
 
 def run_all(around: Surroundings) -> list[Finding]:
-    """Run the whole table, in the order in which the modules below enter their checks."""
-    for area in _AREAS:
-        import_module(f"otel_attrib.doctor.{area}")
-    return [finding for each in CHECKS for finding in each.findings(around)]
+    """Run the whole table, area by area."""
+    modules = [import_module(f"otel_attrib.doctor.{area}").__name__ for area in _AREAS]
+    ordered = sorted(CHECKS, key=lambda each: modules.index(each.look.__module__))
+    return [finding for each in ordered for finding in each.findings(around)]

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from otel_attrib.collector.segment import SUFFIX
+from otel_attrib.collector.spool_lock import spool_directory
 from otel_attrib.doctor.check import Finding, Surroundings, check, fail, ok, warn
 from otel_attrib.doctor.ports import running
 from otel_attrib.errors import OtelAttribError
-from otel_attrib.schema.dsn import MEMORY, default_dsn, parse_dsn
+from otel_attrib.schema.dsn import MEMORY, Dsn, default_dsn, parse_dsn
 
 __all__ = ["spool_path", "store_path"]
 
@@ -20,17 +21,23 @@ _NETWORKED = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p")
 
 def store_path(around: Surroundings) -> Path | None:
     """Directory of the embedded store; None for a remote one or one in memory."""
-    try:
-        dsn = parse_dsn(around.dsn or around.settings().dsn or default_dsn())
-    except OtelAttribError:
-        return None
-    return Path(dsn.path) if dsn.path not in (None, MEMORY) else None
+    dsn = _dsn(around)
+    return Path(dsn.path) if dsn and dsn.path not in (None, MEMORY) else None
 
 
 def spool_path(around: Surroundings) -> Path | None:
-    """Directory of the spool: as configured, else beside the store."""
-    configured, store = around.settings().spool, store_path(around)
-    return Path(configured) if configured else store.with_name(f"{store.name}-spool") if store else None
+    """Directory of the spool as `up` would choose it; None beside a store in memory."""
+    dsn, configured = _dsn(around), around.settings().spool
+    if dsn is None or dsn.path == MEMORY and not configured:
+        return None
+    return spool_directory(configured, dsn)
+
+
+def _dsn(around: Surroundings) -> Dsn | None:
+    try:
+        return parse_dsn(around.dsn or around.settings().dsn or default_dsn())
+    except OtelAttribError:
+        return None
 
 
 def _directories(around: Surroundings) -> Iterator[tuple[str, Path]]:

@@ -1,7 +1,7 @@
 """Whether spans arrive, from what a server's processes have told so far: pure, one line at a time."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class Watch:
     endpoint: str
     said: set[str] = field(default_factory=set)
 
-    def lines(self, facts: list[Fact], now: float) -> Iterator[str]:
+    def lines(self, facts: Sequence[Fact], now: float) -> Iterator[str]:
         """Yield the new lines for the user."""
         for fact in facts:
             if fact["event"] == "plugin" and not fact["enabled"]:
@@ -51,7 +51,7 @@ class Watch:
                 " and does VLLM_PLUGINS allow otel_attrib?"
             )
 
-    def _arrival(self, facts: list[Fact], now: float) -> Iterator[str]:
+    def _arrival(self, facts: Sequence[Fact], now: float) -> Iterator[str]:
         requests = [fact for fact in facts if fact["event"] == "request"]
         if not requests:
             yield from self._unfinished(facts, now)
@@ -66,7 +66,7 @@ class Watch:
         elif now - first >= PATIENCE or _failed(facts):
             yield from self._once(f"spans do NOT arrive: {self._why(facts)}", "no")
 
-    def _unfinished(self, facts: list[Fact], now: float) -> Iterator[str]:
+    def _unfinished(self, facts: Sequence[Fact], now: float) -> Iterator[str]:
         """The engine computes, but no request has ended yet."""
         begun = [float(fact["time"]) for fact in facts if fact["event"] == "engine"]
         if not begun or now - begun[0] < PATIENCE:
@@ -80,7 +80,7 @@ class Watch:
                 "no",
             )
 
-    def _why(self, facts: list[Fact]) -> str:
+    def _why(self, facts: Sequence[Fact]) -> str:
         complaints = [fact for fact in facts if fact["event"] in ("failed", "trouble") and fact["reason"]]
         if complaints:
             return explain(str(complaints[-1]["reason"]), self.endpoint)
@@ -94,7 +94,7 @@ class Watch:
             yield line
 
 
-def _failed(facts: list[Fact]) -> bool:
+def _failed(facts: Sequence[Fact]) -> bool:
     return any(fact["event"] == "failed" for fact in facts)
 
 

@@ -29,12 +29,15 @@ _ALLOWED = re.compile(
     r"|transform_null_in|any_join_distinct_right_table_keys|parallel_replicas_\w+"
     r"|aggregate_functions_null_for_empty|empty_result_for_aggregation_by_\w+|log_queries|priority"
 )
+_HELD_ANYWAY = (("readonly", "1"), ("readonly", "2"))
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
 def session(asked: Mapping[str, str], seconds: float, memory: int) -> str:
     """The SET statement for what was asked, with our limits where it asks for more or for nothing."""
-    values = {name: _allowed(name, value) for name, value in asked.items()}
+    # Asking for what holds anyway is no fault.
+    wanted = {name: value for name, value in asked.items() if (name, value) not in _HELD_ANYWAY}
+    values = {name: _allowed(name, value) for name, value in wanted.items()}
     values["max_execution_time"] = _capped(values.get("max_execution_time"), seconds)
     values["max_memory_usage"] = _capped(values.get("max_memory_usage"), memory)
     return "SET " + ", ".join(f"{name} = {_quoted(value)}" for name, value in values.items())

@@ -26,6 +26,10 @@ __all__ = ["Spool", "SpoolFull"]
 
 _log = logging.getLogger(__name__)
 
+# How much older a segment may get while the store is busy, and how often it is looked at then.
+_BUSY_TIMES = 8
+_LOOK_AGAIN = 0.01
+
 
 class SpoolFull(OtelAttribError):
     """The spool cannot keep a request now: its limit or the disk is reached."""
@@ -44,14 +48,24 @@ class Spool:
     """A bounded directory of segments, written by one thread of its own."""
 
     def __init__(
-        self, directory: Path, settings: Settings, counters: Counters, closed: Callable[[Segment], None]
+        self,
+        directory: Path,
+        settings: Settings,
+        counters: Counters,
+        closed: Callable[[Segment], None],
+        busy: Callable[[str], bool] = lambda signal: False,
     ) -> None:
-        """`closed` is called with every segment that is ready for the store."""
+        """`closed` is called with every segment that is ready for the store.
+
+        While the store is `busy` with a signal, its open segment may grow older: it would only wait, and
+        larger inserts cost less.
+        """
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._settings = settings
         self._counters = counters
         self._closed = closed
+        self._busy = busy
         self._digests = Digests(directory, settings.dedup_seconds)
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._open: dict[str, OpenSegment] = {}
@@ -148,7 +162,8 @@ class Spool:
         if not self._open:
             return 1.0 if self._stuck else None
         oldest = min(segment.since for segment in self._open.values())
-        return max(0.0, oldest + self._settings.block_seconds - time.monotonic())
+        left = oldest + self._settings.block_seconds - time.monotonic()
+        return left if left > 0 else _LOOK_AGAIN
 
     def _store(self, signal: str, batch: list[_Waiting]) -> None:
         fresh: dict[bytes, tuple[_Waiting, Record]] = {}
@@ -250,9 +265,11 @@ class Spool:
         self._account(signal, size, sum(record.items for record in records))
 
     def _close_aged(self, everything: bool) -> None:
-        newest = time.monotonic() - self._settings.block_seconds
+        now, seconds = time.monotonic(), self._settings.block_seconds
         for signal, segment in list(self._open.items()):
-            if everything or segment.since <= newest:
+            age = now - segment.since
+            is_due = age >= seconds and (age >= _BUSY_TIMES * seconds or not self._busy(signal))
+            if everything or is_due:
                 self._closed(self._open.pop(signal).close())
 
     def _account(self, signal: str, size: int, items: int) -> None:

@@ -68,6 +68,7 @@ class Writer:
         self._quarantine = quarantine
         self._counters = counters
         self._pauses = pauses
+        self._threads_each = threads
         self._stopping = Event()
         self._drained = Event()
         self._queues: dict[str, Queue[Segment]] = {signal: Queue() for signal in inserts}
@@ -85,6 +86,10 @@ class Writer:
     def submit(self, segment: Segment) -> None:
         """Insert this segment when its turn comes."""
         self._queues[segment.signal].put(segment)
+
+    def is_busy(self, signal: str) -> bool:
+        """Whether one more segment of this signal would have to wait."""
+        return self._queues[signal].unfinished_tasks >= self._threads_each
 
     def stop(self, seconds: float) -> bool:
         """Insert what is waiting, for so long at most; False when segments are left for the next start."""
@@ -106,11 +111,14 @@ class Writer:
                 if self._drained.is_set():
                     return
                 continue
-            if self._write(segment):
+            written = self._write(segment)
+            if not written:
+                # To the back: should only this one be at fault, the others pass it.
+                queue.put(segment)
+            queue.task_done()
+            if written:
                 failures = 0
                 continue
-            # To the back: should only this one be at fault, the others pass it.
-            queue.put(segment)
             self._stopping.wait(self._pauses[min(failures, len(self._pauses) - 1)])
             failures += 1
 

@@ -202,7 +202,8 @@ def test_compressed_answer(endpoint: Endpoint) -> None:
             headers={"Accept-Encoding": accepted},
         )
         assert 5 == len(answer.text.splitlines())
-        return answer.headers.get("content-encoding")
+        found: str | None = answer.headers.get("content-encoding")
+        return found
 
     assert ["gzip", None, None] == [
         encoding("1", "br, gzip"),

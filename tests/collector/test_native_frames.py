@@ -34,7 +34,7 @@ TYPES = {
 }
 
 
-def native(connection: "chdb.Connection", columns: str, rows: int = 5) -> bytes:
+def native(connection: Any, columns: str, rows: int = 5) -> bytes:
     """A result as the engine writes it."""
     data: bytes = connection.query(
         f"SELECT {columns} FROM numbers({rows}) SETTINGS allow_suspicious_low_cardinality_types = 1", "Native"
@@ -43,7 +43,7 @@ def native(connection: "chdb.Connection", columns: str, rows: int = 5) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def connection() -> "chdb.Connection":
+def connection() -> Any:
     """An engine without a store."""
     with chdb.connect(":memory:") as opened:
         yield opened
@@ -58,14 +58,15 @@ def rows_of(data: bytes, block_info: bool) -> list[tuple[object, ...]]:
         def close(self) -> None:
             """Nothing to close."""
 
+    buffer: Any = ctypes.RespBuffCls  # the class that every client reads with
     context = QueryContext()
     context.block_info = block_info
-    result: Any = NativeTransform.parse_response(ctypes.RespBuffCls(Source()), context)
+    result: Any = NativeTransform.parse_response(buffer(Source()), context)
     return list(result.result_rows)
 
 
 @pytest.mark.parametrize("columns", TYPES.values(), ids=TYPES)
-def test_every_column_ends_where_it_ends(connection: "chdb.Connection", columns: str) -> None:
+def test_every_column_ends_where_it_ends(connection: Any, columns: str) -> None:
     """Skipping all columns of a block arrives exactly at its end, at 0, 1 and 300 rows."""
     for rows in (0, 1, 300):
         reader = Reader(native(connection, columns, rows))
@@ -80,7 +81,7 @@ def test_every_column_ends_where_it_ends(connection: "chdb.Connection", columns:
 
 
 @pytest.mark.parametrize("columns", TYPES.values(), ids=TYPES)
-def test_with_block_info(connection: "chdb.Connection", columns: str) -> None:
+def test_with_block_info(connection: Any, columns: str) -> None:
     """clickhouse-connect reads the same rows with and without block info."""
     data = native(connection, columns)
 
@@ -89,7 +90,7 @@ def test_with_block_info(connection: "chdb.Connection", columns: str) -> None:
 
 
 @pytest.mark.parametrize("columns", TYPES.values(), ids=TYPES)
-def test_with_flags(connection: "chdb.Connection", columns: str) -> None:
+def test_with_flags(connection: Any, columns: str) -> None:
     """Taking block info and flags out again gives the bytes that the engine wrote."""
     data = native(connection, columns)
     framed = frames(data, 54460, one_block=True)
@@ -111,7 +112,7 @@ def test_with_flags(connection: "chdb.Connection", columns: str) -> None:
     assert data == plain
 
 
-def test_several_blocks(connection: "chdb.Connection") -> None:
+def test_several_blocks(connection: Any) -> None:
     """Every block of a result gets its own info."""
     data = native(connection, "number, toString(number)", 200_000)
     framed = frames(data, 54460, one_block=False)
@@ -120,7 +121,7 @@ def test_several_blocks(connection: "chdb.Connection") -> None:
     assert rows_of(data, False) == rows_of(frames(data, 54405, one_block=False), True)
 
 
-def test_no_version(connection: "chdb.Connection") -> None:
+def test_no_version(connection: Any) -> None:
     """Without a version nothing is changed, and nothing is made of nothing."""
     data = native(connection, "number")
 
@@ -128,7 +129,7 @@ def test_no_version(connection: "chdb.Connection") -> None:
     assert b"" == frames(b"", 54460, one_block=False)
 
 
-def test_type_of_unknown_length(connection: "chdb.Connection") -> None:
+def test_type_of_unknown_length(connection: Any) -> None:
     """A state of an aggregate function is refused instead of guessed at."""
     data: bytes = connection.query("SELECT sumState(number) FROM numbers(3)", "Native").bytes()
 

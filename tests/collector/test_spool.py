@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -57,8 +58,8 @@ def make(tmp_path: Path, sink: Sink, counters: Counters) -> Iterator[Make]:
     """Make a started spool in the test's directory; all are stopped at the end."""
     made: list[Spool] = []
 
-    def spool(**values: Any) -> Spool:
-        new = Spool(tmp_path, Settings(**{"block_seconds": 0.02, **values}), counters, sink)
+    def spool(busy: Callable[[str], bool] = lambda signal: False, **values: Any) -> Spool:
+        new = Spool(tmp_path, Settings(**{"block_seconds": 0.02, **values}), counters, sink, busy)
         new.start()
         made.append(new)
         return new
@@ -105,6 +106,25 @@ def test_segment_is_closed_by_bytes(make: Make, sink: Sink) -> None:
     spool.stop()
 
     assert [3, 3, 3] == [segment.items for segment in sink]
+
+
+def test_segment_grows_while_the_store_is_busy(make: Make, sink: Sink) -> None:
+    """A busy store gets fewer and larger inserts; eight times the wait is the longest."""
+    busy = threading.Event()
+    busy.set()
+    spool = make(busy=lambda signal: busy.is_set(), block_seconds=0.1)
+    for number in range(3):
+        spool.append("traces", b"%d" % number, 1).result(5)
+    time.sleep(0.2)
+    assert [] == list(sink)
+    busy.clear()
+    assert [3] == [segment.items for segment in sink.wait(1)]
+
+    busy.set()
+    began = time.monotonic()
+    spool.append("traces", b"last", 1).result(5)
+    assert [3, 1] == [segment.items for segment in sink.wait(2)]
+    assert 0.8 <= time.monotonic() - began
 
 
 def test_signals_do_not_mix(make: Make, sink: Sink) -> None:

@@ -1,0 +1,71 @@
+"""Receive OTLP, keep it in ClickHouse, and answer questions about it, in one process.
+
+Listens on loopback: OTLP over gRPC (4317) and HTTP (4318), the embedded store as a
+read-only ClickHouse over HTTP (8123), status and counters (8080). Point exporters at
+it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317. SIGTERM or Ctrl-C stops it
+cleanly. Every setting can also come from the environment or a file: see
+docs/reference/settings.md.
+"""
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+
+from otel_attrib.errors import MissingExtra
+
+__all__ = ["add_arguments", "run"]
+
+_MEANING = {
+    "otlp_grpc": "OTLP over gRPC",
+    "otlp_http": "OTLP over HTTP",
+    "clickhouse": "ClickHouse, read-only",
+    "http": "status and counters",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options; those not given come from the environment, a file or the default."""
+    parser.epilog = (
+        "example: otel-attrib up\n"
+        "         otel-attrib up --dsn clickhouse://default@db:8123/otel_attrib --host 0.0.0.0\n"
+        "         otel-attrib up --otlp-grpc-port 0 --http-port 0 --json"
+    )
+    parser.add_argument(
+        "--dsn", metavar="DSN", help="store: chdb:///path, chdb://memory or clickhouse://… (OTEL_ATTRIB_DSN)"
+    )
+    parser.add_argument("--host", help="address to listen on (127.0.0.1)")
+    for name, port in (("otlp-grpc", 4317), ("otlp-http", 4318), ("clickhouse", 8123), ("http", 8080)):
+        parser.add_argument(f"--{name}-port", metavar="PORT", help=f"({port}; 0: any free one)")
+    parser.add_argument("--spool", metavar="DIR", help="requests not yet in the store (beside the store)")
+    parser.add_argument("--spool-limit", metavar="SIZE", help="what the spool may hold (4GiB)")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON once it serves")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal comes."""
+    from otel_attrib.config import load
+
+    names = ("dsn", "host", "otlp_grpc_port", "otlp_http_port", "clickhouse_port", "http_port")
+    settings = load(**{name: getattr(args, name) for name in (*names, "spool", "spool_limit")})
+    logging.basicConfig(
+        level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    try:
+        from otel_attrib.collector.up import serve
+    except ImportError as missing:
+        raise MissingExtra("otel-attrib up", "store,server") from missing
+    serve(settings, _print_json if args.json else _print)
+    return 0
+
+
+def _print_json(addresses: Mapping[str, str]) -> None:
+    print(json.dumps({"ready": True, **addresses, "pid": os.getpid()}), flush=True)
+
+
+def _print(addresses: Mapping[str, str]) -> None:
+    for name, address in addresses.items():
+        print(f"{_MEANING[name]:22} {address}")
+    print("ready; Ctrl-C stops it", flush=True)

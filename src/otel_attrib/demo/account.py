@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from otel_attrib.demo.checks import ROWS, Checks, check
+from otel_attrib.demo.checks import ROWS, Checks, check, quantile
 from otel_attrib.demo.replay import Outcome
 from otel_attrib.demo.service import Answer, Service
 from otel_attrib.demo.story import BASELINE, FAULTS, Phase, Story
@@ -14,6 +14,8 @@ __all__ = ["Account", "make_account"]
 
 # `why` ends with 0, 3 or 4 when it could judge; anything else is a fault of its own.
 JUDGED = (0, 3, 4)
+# Share of the change below which a stage is not named in the first lines.
+WORTH_NAMING = 0.05
 NOT_FOUND = ("NO_REGRESSION", "INSUFFICIENT")
 PHASE = """
 SELECT count() AS requests, countIf(status != 'ok') AS not_ok, sum(preemptions) AS preemptions,
@@ -63,34 +65,42 @@ class Account:
             yield _headline(phase, answer.body)
 
     def _answers(self) -> Iterator[str]:
+        said: set[str] = set()
         for position, (phase, answer) in enumerate(self.answers):
             yield from [""] * (position > 0)
-            yield f"── {phase.name}: {FAULTS[phase.name]} ".ljust(80, "─")
+            yield _title(f"── {phase.name}: {FAULTS[phase.name]}")
             yield f"$ {_folded(answer.command)}"
-            yield ""
-            yield answer.text.rstrip()
+            # What each answer ends with, the definitions, is read once.
+            paragraphs = [part for part in answer.text.rstrip().split("\n\n") if part not in said]
+            said.update(paragraphs)
+            yield from ("", "\n\n".join(paragraphs))
 
     def _table(self) -> Iterator[str]:
-        yield "What was run".ljust(80, "─")
-        yield f"{'phase':14}{'requests':>9}{'not ok':>8}{'preempted':>11}{'P50 TTFT':>12}{'P99 TTFT':>12}"
+        yield _title("── What was run")
+        yield f"{'':14}{'':>9}{'':>8}{'':>11}{'TTFT at the server':>22}{'client':>12}"
+        yield f"{'phase':14}{'requests':>9}{'not ok':>8}{'preempted':>11}{'P50':>11}{'P99':>11}{'P99':>12}"
         for phase, seen in self.phases:
             yield (
                 f"{phase.name:14}{seen['requests']:>9}{seen['not_ok']:>8}{seen['preemptions'] or 0:>11}"
-                f"{seen['p50']:>9.1f} ms{seen['p99']:>9.1f} ms"
+                f"{seen['p50']:>8.1f} ms{seen['p99']:>8.0f} ms{seen['client_p99'] or 0:>9.0f} ms"
             )
 
     def _checks(self) -> Iterator[str]:
         seen = self.checks
-        yield "Held against the clients' own clocks".ljust(80, "─")
+        yield _title("── Held against the clients' own clocks and counts")
         yield f"{seen.sent} requests sent, {seen.rows} recorded, {seen.matched} under the caller's trace id"
         if seen.worst_sum_error is not None:
-            yield f"stages add up to TTFT: worst request off by {seen.worst_sum_error:.2%}"
+            yield f"stages add up to TTFT: the worst request is off by {seen.worst_sum_error:.2%}"
         if seen.outside_p50_ms is not None and seen.outside_p99_ms is not None:
             yield (
-                "between server and client (network, kernel, the client itself): "
-                f"P50 {seen.outside_p50_ms:.2f}, P99 {seen.outside_p99_ms:.1f} ms"
+                "client's TTFT minus the server's, never negative: "
+                f"P50 {seen.outside_p50_ms:.1f}, P99 {seen.outside_p99_ms:.0f} ms"
             )
         yield from (f"NOT AS IT SHOULD BE: {complaint}" for complaint in self.complaints)
+
+
+def _title(words: str) -> str:
+    return f"{words} ".ljust(80, "─")
 
 
 def _headline(phase: Phase, body: dict[str, Any]) -> str:
@@ -98,8 +108,11 @@ def _headline(phase: Phase, body: dict[str, Any]) -> str:
     if before is None or after is None:
         return f"{phase.name}: {body['verdict']}"
     grown = sorted(body["stages"].items(), key=lambda item: -item[1]["ms"])[:2]
-    named = ", ".join(f"{stage} {change['ms']:+.0f} ms" for stage, change in grown)
-    return f"{phase.name}: P99 TTFT {before:.0f} → {after:.0f} ms; in the tail {named}"
+    worth = [
+        (stage, change["ms"]) for stage, change in grown if change["ms"] > WORTH_NAMING * (after - before)
+    ]
+    named = ", ".join(f"{stage} {ms:+.0f} ms" for stage, ms in worth)
+    return f"{phase.name}: P99 TTFT {before:.0f} → {after:.0f} ms; in the tail {named or 'no one stage'}"
 
 
 def _folded(command: str) -> str:
@@ -109,14 +122,16 @@ def _folded(command: str) -> str:
 
 def make_account(service: Service, story: Story, outcomes: Sequence[Outcome]) -> Account:
     """Ask the service about every phase and fault of the story."""
-    phases = tuple((phase, _figures(service, phase)) for phase in story.phases)
+    phases = tuple((phase, _figures(service, phase, outcomes)) for phase in story.phases)
     answers = tuple((phase, _why(service, story, phase)) for phase in story.faults)
     return Account(story, phases, answers, check(outcomes, service.rows(ROWS)))
 
 
-def _figures(service: Service, phase: Phase) -> dict[str, Any]:
+def _figures(service: Service, phase: Phase, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     # "from" is a word of Python's, so the two parameters go in as a mapping.
-    return service.rows(PHASE, **{"from": phase.start_ns, "to": phase.end_ns})[0]
+    seen = service.rows(PHASE, **{"from": phase.start_ns, "to": phase.end_ns})[0]
+    waited = [o.ttft_us for o in outcomes if (o.phase, o.kind) == (phase.name, "stream") and o.ttft_us]
+    return {**seen, "client_p99": quantile(waited, 0.99)}
 
 
 def _why(service: Service, story: Story, phase: Phase) -> Answer:

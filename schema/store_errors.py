@@ -90,4 +90,4 @@ def _pid(status: Path) -> str:
         command = Path(f"/proc/{found[1]}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return "another process"
-    return f"process {found[1]} ({command.strip()[:60]})"
+    return f"process {found[1]} ({' '.join(command.split())[:60]})"

@@ -1,4 +1,4 @@
-"""A store of its own for each test, and requests made up by a known recipe."""
+"""An empty store for each test, and requests made up by a known recipe."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +20,20 @@ MEAN_LOG_US = {"ingress": 6, "tokenize": 7, "queue": 9, "kv_init": 5, "sample": 
 Requests = Callable[..., pa.Table]
 
 
-@pytest.fixture
-def store() -> Iterator[Store]:
-    """A migrated database that no other test sees."""
+@pytest.fixture(scope="module")
+def tables() -> Iterator[Store]:
+    """Every table, in memory; one process can have one path open, so it is given back after each module."""
     with open_store(f"chdb://memory/analytics_{next(NUMBERS)}") as opened:
         migrate(opened)
         yield opened
+
+
+@pytest.fixture
+def store(tables: Store) -> Iterator[Store]:
+    """A store without a row; tables are emptied, which is ten times faster than made anew."""
+    yield tables
+    for table in ("requests", "requests_10s", "marks", "otel_traces"):
+        tables.command(f"TRUNCATE TABLE {table}")
 
 
 @pytest.fixture

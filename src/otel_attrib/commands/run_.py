@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--sla", metavar="FILE", help="rules that promise a deadline per model or tenant")
     parser.add_argument("--timeline", action="store_true", help="keep the gap before every token")
-    parser.add_argument("command", nargs="*", metavar="-- COMMAND", help="the server, as you start it now")
+    parser.add_argument("server", nargs="*", metavar="-- COMMAND", help="the server, as you start it now")
 
 
 def run(args: argparse.Namespace) -> int:
     """Become the server."""
     from otel_attrib.instrumentation import launch
 
-    return launch.run(args.command, launch.Options(args.otlp, args.service, args.sla, args.timeline))
+    return launch.run(args.server, launch.Options(args.otlp, args.service, args.sla, args.timeline))

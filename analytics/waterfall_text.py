@@ -196,15 +196,20 @@ def _count(value: int | None) -> str:
 
 
 def _neighbours(shown: Waterfall) -> Iterator[str]:
+    """Spans that were open while the request was, the others as a count."""
     if not shown.neighbours:
         return
+    end = shown.request["e2e_us"] or shown.ttft_us or 0.0
+    open_then = [
+        span for span in shown.neighbours if span.offset_us <= end and span.offset_us >= -span.duration_us
+    ]
     yield "other spans of this trace (from this request's start)"
-    for span in shown.neighbours[:_NEIGHBOURS]:
+    for span in open_then[:_NEIGHBOURS]:
         yield _neighbour(span)
-    hidden = len(shown.neighbours) - _NEIGHBOURS
+    hidden = len(shown.neighbours) - len(open_then[:_NEIGHBOURS])
     if hidden > 0:
         yield f"  and {hidden:,} more (--json has them all)"
-    if any(span.other_clock for span in shown.neighbours):
+    if any(span.other_clock for span in open_then[:_NEIGHBOURS]):
         yield "* another host's clock: the offset carries the difference of the two clocks"
 
 

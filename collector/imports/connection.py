@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from otel_attrib.schema.migrate import migrate
-
 from otel_attrib.collector.imports.delivery import Delivery, ServiceDelivery
 from otel_attrib.collector.imports.store_delivery import StoreDelivery
 from otel_attrib.config import load
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.dsn import default_dsn
+from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.service import DEFAULT_URL, service_status, store_address
 from otel_attrib.schema.store import open_store
 

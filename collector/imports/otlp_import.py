@@ -30,6 +30,7 @@ class OtlpTally:
     refused: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     services: Counter[str] = field(default_factory=Counter)
+    first_ns: int | None = None
     bad: int = 0
     named: list[tuple[str, BadPart]] = field(default_factory=list)
 
@@ -47,6 +48,8 @@ def deliver_file(path: str, stream: BinaryIO, to: Delivery | None, tally: OtlpTa
         message = signal.decode(body)
         tally.services.update(_services(message))
         items = count_items(signal, message)
+        if signal is TRACES:
+            tally.first_ns = min(filter(None, [tally.first_ns, *_starts(message)]), default=None)
         if to is not None:
             already = without_known(to.store, message) if signal is TRACES else 0
             if already < items:
@@ -65,6 +68,12 @@ def count_items(signal: Signal, message: Any) -> int:
         return sum(len(scope.log_records) for part in message.resource_logs for scope in part.scope_logs)
     scopes = (scope for part in message.resource_metrics for scope in part.scope_metrics)
     return sum(_points(metric) for scope in scopes for metric in scope.metrics)
+
+
+def _starts(message: Any) -> Iterator[int]:
+    for part in message.resource_spans:
+        for scope in part.scope_spans:
+            yield from (span.start_time_unix_nano for span in scope.spans)
 
 
 def _points(metric: Any) -> int:

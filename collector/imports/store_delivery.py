@@ -3,15 +3,15 @@
 import hashlib
 
 from otel_attrib.collector.signals import LOGS, METRICS, TRACES, Signal
-from otel_attrib.schema import ingest
+from otel_attrib.schema.ingest import insert_logs, insert_metrics, insert_traces
 from otel_attrib.schema.store import Store
 
 __all__ = ["StoreDelivery"]
 
 _INSERT = {
-    TRACES.name: ingest.insert_traces,
-    METRICS.name: ingest.insert_metrics,
-    LOGS.name: ingest.insert_logs,
+    TRACES.name: insert_traces,
+    METRICS.name: insert_metrics,
+    LOGS.name: insert_logs,
 }
 
 

@@ -172,6 +172,16 @@ def test_other_services_are_shown_and_own_stages_are_not() -> None:
     assert any("another host" in line for line in lines(shown))
 
 
+def test_spans_from_before_and_after_are_counted() -> None:
+    """Spans that were not open while the request was are not drawn beside it."""
+    before = span(SpanId="aa", SpanName="early", time_us=START - 10_000_000, Duration=1_000_000)
+    text = lines(waterfall(request(), [span(), before, span(SpanId="bb", SpanName="open")]))
+
+    assert not any("early" in line for line in text)
+    assert any("open" in line for line in text)
+    assert "  and 1 more (--json has them all)" in text
+
+
 def test_timeline_keeps_the_peak() -> None:
     """A longer series than the line is wide is squeezed without losing its longest gap."""
     gaps = [10.0] * 500

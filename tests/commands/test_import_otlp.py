@@ -46,7 +46,7 @@ def test_examples_of_every_signal(run: Run, store: Store) -> None:
         count(store, f"otel_metrics_{kind}") for kind in ("gauge", "sum", "histogram", "exp_histogram")
     )
 
-    assert text.startswith("1 spans, 4 data points, 2 log records imported into store chdb://memory")
+    assert text.startswith("1 span, 4 data points, 2 log records imported into store chdb://memory")
     assert (1, 4, 2) == (count(store, "otel_traces"), metrics, count(store, "otel_logs"))
     (row,) = store.rows(
         "SELECT TraceId, SpanId, SpanName, SpanAttributes['my.span.attr'] AS attr FROM otel_traces"

@@ -8,13 +8,14 @@ from typing import Any
 from otel_attrib.collector.imports import files
 from otel_attrib.collector.imports.delivery import Delivery
 from otel_attrib.collector.imports.otlp_import import OtlpTally, deliver_file
+from otel_attrib.collector.imports.retention import expiry_note
 from otel_attrib.commands.progress import counted
-from otel_attrib.commands.wrapping import listed, told
+from otel_attrib.commands.wrapping import counted_noun, listed, told
 from otel_attrib.errors import DataError
 
 __all__ = ["Summary", "run"]
 
-_ITEMS = {"traces": "spans", "metrics": "data points", "logs": "log records"}
+_ITEMS = {"traces": "span", "metrics": "data point", "logs": "log record"}
 _MEMORY = (
     "a service knows repeated metrics and logs for ten minutes (OTEL_ATTRIB_DEDUP_SECONDS), spans for good"
 )
@@ -27,6 +28,7 @@ class Summary:
     where: str
     dry_run: bool
     tally: OtlpTally
+    notes: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The account for `--json`."""
@@ -45,42 +47,35 @@ class Summary:
                 {"file": path, "place": part.place, "reason": part.reason} for path, part in tally.named
             ],
             "services": sorted(tally.services),
+            "notes": list(self.notes),
         }
 
     def lines(self) -> list[str]:
         """The account as text, the answer first."""
         tally = self.tally
         text = [self._answer()]
-        text += listed("read", [f"{tally.files:,} files", f"{tally.requests:,} requests"])
+        text += listed("read", [counted_noun(tally.files, "file"), counted_noun(tally.requests, "request")])
         text += listed("service", sorted(tally.services))
         text += listed("refused", tally.reasons)
         for path, part in tally.named:
             text += told("bad", f"{path}: {part.place}: {part.reason}")
         if tally.bad > len(tally.named):
             text.append(f"            and {tally.bad - len(tally.named):,} more")
-        if self.where.startswith("service") and (tally.items["metrics"] or tally.items["logs"]):
-            text += told("note", _MEMORY)
+        for note in self.notes:
+            text += told("note", note)
         return text
 
     def _answer(self) -> str:
         tally = self.tally
-        counts = [f"{tally.items[name]:,} {what}" for name, what in _ITEMS.items() if tally.items[name]]
+        counts = [counted_noun(tally.items[name], what) for name, what in _ITEMS.items() if tally.items[name]]
         found = ", ".join(counts) or "nothing"
-        rest = [
-            f"{count:,} {what}"
-            for count, what in (
-                (tally.already, "spans there already"),
-                (tally.refused, "refused"),
-                (tally.bad, "bad parts"),
-            )
-            if count
-        ]
-        told = (
-            f"{found} found, nothing written (dry run)"
-            if self.dry_run
-            else f"{found} imported into {self.where}"
-        )
-        return told + (f"; {', '.join(rest)}" if rest else "")
+        rest = {
+            f"{tally.already:,} there already": tally.already,
+            f"{tally.refused:,} refused": tally.refused,
+            counted_noun(tally.bad, "bad part"): tally.bad,
+        }
+        done = "found, nothing written (dry run)" if self.dry_run else f"imported into {self.where}"
+        return "; ".join([f"{found} {done}", *(text for text, count in rest.items() if count)])
 
 
 def run(args: argparse.Namespace) -> Summary:
@@ -92,19 +87,25 @@ def run(args: argparse.Namespace) -> Summary:
         _each(args.files, None, tally, lambda files: None)
         if args.strict and tally.bad:
             path, part = tally.named[0]
-            raise DataError(
-                f"{path}: {part.place}: {part.reason} ({tally.bad:,} bad parts; nothing imported)"
-            )
+            count = counted_noun(tally.bad, "bad part")
+            raise DataError(f"{path}: {part.place}: {part.reason} ({count}; nothing imported)")
         if args.dry_run:
             return Summary("nowhere", True, tally)
     tally = OtlpTally()
     with delivery(args.dsn, args.url) as to, counted("importing", len(args.files)) as advance:
         _each(args.files, to, tally, advance)
         to.finish()
+        notes = _notes(to, tally)
     if not tally.requests:
         path, part = tally.named[0]
         raise DataError(f"{path}: {part.place}: {part.reason}; nothing imported")
-    return Summary(to.shown, False, tally)
+    return Summary(to.shown, False, tally, notes)
+
+
+def _notes(to: Delivery, tally: OtlpTally) -> list[str]:
+    expiring = expiry_note(to.store, tally.first_ns)
+    forgetful = to.shown.startswith("service") and (tally.items["metrics"] or tally.items["logs"])
+    return [*([_MEMORY] if forgetful else []), *([expiring] if expiring else [])]
 
 
 def _each(

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -11,9 +11,10 @@ from otel_attrib.collector.imports import files
 from otel_attrib.collector.imports.mapping import NAMES, STAMPS, Mapping, pairs, units
 from otel_attrib.collector.imports.request import Request
 from otel_attrib.collector.imports.requests_table import Tally, deliver, refuse_bad, rehearse
+from otel_attrib.collector.imports.retention import expiry_note
 from otel_attrib.collector.imports.survey import Options, Surveyed, survey
 from otel_attrib.commands.progress import counted
-from otel_attrib.commands.wrapping import listed, told
+from otel_attrib.commands.wrapping import counted_noun, listed, told
 from otel_attrib.schema.attributes import STAGES
 
 __all__ = ["Summary", "run"]
@@ -123,8 +124,11 @@ def run(args: argparse.Namespace) -> Summary:
 def _delivered(args: argparse.Namespace, stream: BinaryIO, found: Surveyed) -> Summary:
     from otel_attrib.collector.imports.connection import delivery
 
-    with delivery(args.dsn, args.url) as to, counted(f"importing {args.file}", found.rows) as advance:
-        return Summary(args.file, to.shown, False, found, deliver(stream, found.plan, to, advance))
+    with delivery(args.dsn, args.url) as to:
+        with counted(f"importing {args.file}", found.rows) as advance:
+            tally = deliver(stream, found.plan, to, advance)
+        notes = [*found.notes, *filter(None, [expiry_note(to.store, tally.first_ns)])]
+        return Summary(args.file, to.shown, False, replace(found, notes=notes), tally)
 
 
 def _constants() -> list[str]:
@@ -144,19 +148,15 @@ def _rfc3339(ns: int | None) -> str | None:
 def _answer(summary: Summary) -> str:
     tally = summary.tally
     if summary.dry_run:
-        return f"{summary.surveyed.rows:,} rows in {Path(summary.file).name}; nothing written (dry run)"
-    rest = [
-        f"{count:,} {what}"
-        for count, what in (
-            (tally.already, "there already"),
-            (tally.refused, "refused by the receiver"),
-            (tally.bad, "bad"),
-        )
-        if count
-    ]
-    return f"{tally.imported:,} requests imported into {summary.where}" + (
-        f"; {', '.join(rest)}" if rest else ""
-    )
+        rows = counted_noun(summary.surveyed.rows, "row")
+        return f"{rows} in {Path(summary.file).name}; nothing written (dry run)"
+    rest = {
+        f"{tally.already:,} there already": tally.already,
+        f"{tally.refused:,} refused by the receiver": tally.refused,
+        f"{tally.bad:,} bad": tally.bad,
+    }
+    done = f"{counted_noun(tally.imported, 'request')} imported into {summary.where}"
+    return "; ".join([done, *(text for text, count in rest.items() if count)])
 
 
 def _clocks(found: Surveyed) -> Iterator[str]:

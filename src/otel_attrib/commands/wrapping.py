@@ -1,12 +1,17 @@
-"""A label with items or a sentence beside it, wrapped at 80 columns."""
+"""Words of a summary: a label with items or a sentence beside it at 80 columns, a noun that is counted."""
 
 import textwrap
 from collections.abc import Iterable
 
-__all__ = ["listed", "told"]
+__all__ = ["counted_noun", "listed", "told"]
 
 _WIDTH = 80
 _LABEL = 10
+
+
+def counted_noun(count: int, noun: str) -> str:
+    """`1 span`, `2 spans`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def listed(label: str, items: Iterable[str]) -> list[str]:

@@ -110,7 +110,7 @@ def _own_ports(status: dict[str, Any] | None) -> set[int]:
         return set()
     addresses = [value for value in status.values() if isinstance(value, str) and "://" in value]
     found = {urlsplit(address).port for address in addresses}
-    return {port for port in found if port} | {urlsplit(DEFAULT_URL).port or 0}
+    return {port for port in found if port}
 
 
 @check("listeners")

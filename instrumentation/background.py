@@ -1,7 +1,7 @@
 """One daemon thread per process that does the shim's slow work, within a budget.
 
 The engine's threads only append to queues; this thread wakes ten times a second. It measures its
-own CPU time (and that of exporting): past `OTEL_ATTRIB_BUDGET` (a share of one core, default 0.05)
+own CPU time (and that of exporting): past `OTEL_ATTRIB_BUDGET` (a share of one core, default 0.1)
 it sheds its work, first the child spans, then whole spans, and counts what it shed.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from multiprocessing import util
 from time import monotonic, thread_time
 
-from otel_attrib.instrumentation.shim import SHARE, guarded
+from otel_attrib.instrumentation.shim import SHARE, guarded, say
 
 __all__ = ["BUDGET", "Budget", "at_exit", "due", "every_tick"]
 
@@ -31,6 +31,7 @@ class Budget:
         self.share = share
         self.clock = clock
         self.level = 0
+        self._said = 0
         self._spent = 0.0
         self._since = clock()
 
@@ -42,11 +43,21 @@ class Budget:
             return
         used = self._spent / passed
         if self.share > 0 and used > self.share:
-            self.level = min(self.level + 1, 2)
+            self._shed(used)
         elif used < self.share / 3:
             self.level = max(self.level - 1, 0)
         self._spent = 0.0
         self._since = self.clock()
+
+    def _shed(self, used: float) -> None:
+        """Go a level up, and say so the first time."""
+        self.level = min(self.level + 1, 2)
+        if self.level > self._said:
+            self._said = self.level
+            what = "child spans" if self.level == 1 else "spans"
+            say(
+                f"writing spans takes {used:.0%} of a core, more than {SHARE}={self.share:g}: {what} are shed"
+            )
 
     @property
     def children(self) -> bool:
@@ -61,9 +72,9 @@ class Budget:
 
 def _share() -> float:
     try:
-        return float(os.environ.get(SHARE, "0.05"))
+        return float(os.environ.get(SHARE, "0.1"))
     except ValueError:
-        return 0.05
+        return 0.1
 
 
 BUDGET = Budget(_share())

@@ -20,8 +20,8 @@ class Clock:
         return self.now
 
 
-def test_levels() -> None:
-    """More than its share for a window sheds child spans, then spans; well below it all comes back."""
+def test_levels(capsys: pytest.CaptureFixture[str]) -> None:
+    """More than its share for a window sheds child spans, then spans, said once; then all comes back."""
     clock = Clock()
     budget = Budget(0.05, clock)
     seen = []
@@ -33,6 +33,10 @@ def test_levels() -> None:
     # 0.05 of 5 s is 0.25 s; a third of it is 0.083 s
     assert [0, 1, 2, 2, 2, 1, 0, 0] == [level for level, _, _ in seen]
     assert [(0, True, True), (1, False, True), (2, False, False)] == sorted(set(seen))
+    said = "writing spans takes 10% of a core, more than OTEL_ATTRIB_BUDGET=0.05"
+    assert [f"otel-attrib: {said}: {what} are shed" for what in ("child spans", "spans")] == (
+        capsys.readouterr().err.splitlines()
+    )
 
 
 def test_a_burst_within_a_window_is_averaged() -> None:

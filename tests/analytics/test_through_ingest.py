@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from otel_attrib.analytics.metric import METRICS
@@ -73,10 +73,11 @@ def span(row: Mapping[str, Any]) -> Span:
 
 def keys(attributes: Mapping[str, str | int | float]) -> list[KeyValue]:
     """Attributes as OTLP writes them."""
-    named = {str: "string_value", int: "int_value", float: "double_value"}
-    return [
-        KeyValue(key=key, value=AnyValue(**{named[type(value)]: value})) for key, value in attributes.items()
-    ]
+    pairs = [KeyValue(key=key) for key in attributes]
+    for pair, value in zip(pairs, attributes.values(), strict=True):
+        kind = {str: "string_value", int: "int_value", float: "double_value"}[type(value)]
+        setattr(pair.value, kind, value)
+    return pairs
 
 
 def sketch(gaps: list[float]) -> str:

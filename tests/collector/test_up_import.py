@@ -27,7 +27,6 @@ def service(up: Callable[..., Up]) -> Iterator[Up]:
     started = up()
     yield started
     assert 0 == started.stop()
-    started.process.stdout.close()
 
 
 Told = Callable[..., dict[str, Any]]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow
     from clickhouse_connect.driver.client import Client
 
-__all__ = ["Parameters", "Settings", "Store", "add_store_arguments", "connect", "open_store"]
+__all__ = ["Parameters", "Settings", "Store", "add_store_arguments", "chosen", "connect", "open_store"]
 
 Parameters = Mapping[str, Any] | None
 Settings = Mapping[str, Any] | None
@@ -160,8 +160,8 @@ def add_store_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def connect(dsn: str | None, url: str | None) -> Store:
-    """Open the store that a command's two options name.
+def chosen(dsn: str | None, url: str | None) -> tuple[str | None, str | None]:
+    """The DSN, or else the service, that a command's two options name; one of both is set.
 
     Without them: what the environment names, the service on its default port, the default store.
     """
@@ -170,11 +170,17 @@ def connect(dsn: str | None, url: str | None) -> Store:
     if not dsn and not url:
         dsn, url = os.environ.get("OTEL_ATTRIB_DSN"), os.environ.get("OTEL_ATTRIB_URL")
     if dsn:
-        return open_store(dsn)
+        return dsn, None
     if url:
-        return open_store(store_address(url))
+        return None, url
     try:
-        running = store_address(DEFAULT_URL, timeout_s=1.0)
+        store_address(DEFAULT_URL, timeout_s=1.0)
     except StoreError:
-        running = default_dsn()
-    return open_store(running)
+        return default_dsn(), None
+    return None, DEFAULT_URL
+
+
+def connect(dsn: str | None, url: str | None) -> Store:
+    """Open the store that `chosen` names, over the service's ClickHouse port if it is a service."""
+    named, service = chosen(dsn, url)
+    return open_store(named or store_address(str(service)))

@@ -19,7 +19,7 @@ SELECT
     ServiceName AS service,
     first_of(arraySlice(found, 4, 2)) AS node,
     found[6] AS gpu_set,
-    if(own, found[7], native) AS engine,
+    if(native = '', found[7], native) AS engine,
     found[8] AS engine_version,
     first_of(arraySlice(found, 9, 2)) AS model,
     found[11] AS version,
@@ -32,7 +32,7 @@ SELECT
     first_of(arraySlice(found, 24, 2)) AS parallelism,
     found[26] AS operation,
     found[27] = 'true' AS stream,
-    multiIf(not own, native, found[28] = 'import', 'import', 'otel_attrib') AS source,
+    multiIf(native != '', native, found[28] = 'import', 'import', 'otel_attrib') AS source,
     multiIf(
         found[29] IN ('ok', 'error', 'aborted', 'timeout'), found[29],
         StatusCode = 'Error', 'error',
@@ -76,7 +76,7 @@ SELECT
 FROM
 (
     SELECT
-        Timestamp, TraceId, SpanId, ServiceName, StatusCode, own, native, found,
+        Timestamp, TraceId, SpanId, ServiceName, StatusCode, native, found,
         arrayMap(word -> toUInt64OrNull(word), arraySlice(found, 38, 6)) AS counts,
         -- Microseconds, then what engines give in seconds; neither negative nor nan nor absurd.
         arrayMap(amount -> if(amount >= 0 AND amount < 1e15, amount, NULL), arrayConcat(
@@ -95,8 +95,7 @@ FROM
     (
         SELECT
             Timestamp, TraceId, SpanId, ServiceName, StatusCode,
-            ScopeName = 'otel_attrib.request' AS own,
-            if(SpanName = 'llm_request', 'vllm', 'sglang') AS native,
+            multiIf(ScopeName = 'otel_attrib.request', '', SpanName = 'llm_request', 'vllm', 'sglang') AS native,
             arrayReduce('groupArrayInsertAt(\'\', 73)',
                 arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes)),
                 arrayMap(name -> transform(name, [
@@ -139,5 +138,5 @@ FROM
             OR (ScopeName = 'sglang server' AND SpanName LIKE '%Req %' AND TraceState NOT LIKE '%otel_attrib=%')
     )
     WHERE NOT startsWith(found[2], 'HEALTH_CHECK_') AND NOT startsWith(found[3], 'HEALTH_CHECK_')
-        AND (own OR found[68] != '')
+        AND (native = '' OR found[68] != '')
 );

@@ -16,6 +16,10 @@ from otel_attrib.schema.store import Store, open_store
 NUMBERS = itertools.count()
 NOON_NS = 1_767_268_800_000_000_000  # 2026-01-01T12:00:00Z
 Spans = Callable[..., bytes]
+FILLED = """
+SELECT name FROM system.tables
+WHERE database = currentDatabase() AND total_rows > 0 AND name != {journal:String}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +37,19 @@ def empty_store(engine: Store) -> Iterator[Store]:
     engine.command(f"DROP DATABASE {opened.database}")
 
 
+@pytest.fixture(scope="module")
+def tables(engine: Store) -> Store:
+    """A database with all tables, for tests that only read; see `store`."""
+    migrate(engine)
+    return engine
+
+
 @pytest.fixture
-def store(empty_store: Store) -> Store:
-    """A database that no other test sees, with all tables."""
-    migrate(empty_store)
-    return empty_store
+def store(tables: Store) -> Iterator[Store]:
+    """The module's database with all tables, and after each test nothing in them."""
+    yield tables
+    for row in tables.rows(FILLED, {"journal": "schema_migrations"}):
+        tables.command(f"TRUNCATE TABLE {row['name']}")
 
 
 @pytest.fixture(scope="session")

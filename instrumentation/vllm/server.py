@@ -30,6 +30,9 @@ OPERATIONS = {
 LIVE: dict[str, Sequence] = {}
 """Sequences in the engine, by its id."""
 
+SERVED: list[str] = []
+"""Names of the model that this process serves, the first for requests that name none."""
+
 
 def keep(timeline: Timeline) -> None:
     """A request is over: forget its sequences here and hand it to the span writer."""
@@ -88,6 +91,21 @@ def _render(original: Callback) -> Callback:
     return render
 
 
+def _init(original: Callback) -> Callback:
+    def served(config: Any) -> None:
+        name = config.model_config.served_model_name
+        SERVED[:] = [name] if isinstance(name, str) else list(name)
+
+    note = guarded("engine client", served)
+
+    @functools.wraps(original)
+    def init(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> Any:
+        note(vllm_config)
+        return original(self, vllm_config, *args, **kwargs)
+
+    return init
+
+
 def _add_request(original: Callback) -> Callback:
     begin = guarded("submission", submit)
 
@@ -124,6 +142,7 @@ def submit(request: Any, parent: Any, index: int) -> None:
     if sequence is None:
         return
     LIVE[request.request_id] = sequence
+    timeline.model = timeline.model or (SERVED[0] if SERVED else "")
     timeline.stream = timeline.stream or streamed
     timeline.max_tokens = params.max_tokens or timeline.max_tokens
     timeline.external_id = timeline.external_id or request.external_req_id or request.request_id
@@ -227,6 +246,7 @@ _RENDERER = "vllm.renderers.base:BaseRenderer"
 
 HOOKS = (
     Hook("fastapi.applications:FastAPI.build_middleware_stack", ("self",), _build_middleware_stack),
+    Hook("vllm.v1.engine.async_llm:AsyncLLM.__init__", ("self", "vllm_config"), _init),
     Hook("vllm.entrypoints.serve.engine.serving:BaseServing._check_model", ("self", "request"), _check_model),
     Hook(f"{_RENDERER}.render_chat_async", ("self", "conversations", "chat_params"), _render),
     Hook(f"{_RENDERER}.render_cmpl_async", ("self", "prompts"), _render),

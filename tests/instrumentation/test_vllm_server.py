@@ -176,6 +176,21 @@ def test_an_engine_without_http(kept: list[Timeline]) -> None:
     assert all(timeline.ended for timeline in kept)
 
 
+def test_a_request_that_names_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The served name stands in where the caller gave none, and only there."""
+    monkeypatch.setattr(server, "SERVED", [])
+    config = SimpleNamespace(model_config=SimpleNamespace(served_model_name=["tiny", "alias"]))
+    server._init(lambda *_args: None)(None, config)
+
+    def named() -> None:
+        timeline = CURRENT.get()
+        assert timeline is not None
+        timeline.model = "alias"
+        add(asked("b"))
+
+    assert ["tiny", "alias"] == [in_http(lambda: add(asked("a"))).model, in_http(named).model]
+
+
 def test_aborted_in_the_front_end() -> None:
     """Aborting ends the sequences that vLLM names, and their HTTP request keeps its own end."""
     timeline = in_http(lambda: add(asked("a")))

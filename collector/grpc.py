@@ -11,6 +11,7 @@ import grpc
 import grpc.aio
 
 from otel_attrib.collector.inflate import sniff
+from otel_attrib.collector.listener import bind
 from otel_attrib.collector.receiver import Receiver, answer
 from otel_attrib.collector.refusal import Refusal
 from otel_attrib.collector.signals import SIGNALS, Signal
@@ -35,6 +36,8 @@ async def listen(receiver: Receiver, settings: Settings) -> tuple[grpc.aio.Serve
             ("grpc.so_reuseport", 0),
         ],
     )
+    # gRPC would tell of a port in use in its own words and on its own channel.
+    bind(settings.host, settings.otlp_grpc_port, "otlp-grpc").close()
     address = f"{settings.host}:{settings.otlp_grpc_port}"
     try:
         if settings.tls_cert:
@@ -42,10 +45,7 @@ async def listen(receiver: Receiver, settings: Settings) -> tuple[grpc.aio.Serve
         else:
             port = server.add_insecure_port(address)
     except RuntimeError as fault:
-        raise OtelAttribError(
-            f"port {address} (OTLP over gRPC) cannot be used, another process may have it: "
-            "stop it or give --otlp-grpc-port another"
-        ) from fault
+        raise OtelAttribError(f"{address} (otlp-grpc) cannot be listened on: {fault}") from fault
     await server.start()
     return server, port
 

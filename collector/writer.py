@@ -9,6 +9,7 @@ after a crash is still stored once.
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, Queue
 from threading import Event, Thread
@@ -25,8 +26,7 @@ Insert = Callable[[Sequence[bytes], str], None]
 _log = logging.getLogger(__name__)
 _PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
-# ClickHouse's codes for bytes that it cannot read or values that it cannot hold; any other code is
-# taken as the state of the store (down, full, busy, without tables) and tried again.
+# ClickHouse's codes for bytes that it cannot read or values that it cannot hold.
 _CONTENT = frozenset(
     (
         6,  # CANNOT_PARSE_TEXT
@@ -46,8 +46,33 @@ _CONTENT = frozenset(
         190,  # SIZES_OF_ARRAYS_DONT_MATCH
         349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
         407,  # DECIMAL_OVERFLOW
+        444,  # UNKNOWN_PROTOBUF_FORMAT, said of bytes that do not match the schema
     )
 )
+# Codes for the state of the store, which passes; such a segment waits for as long as it takes.
+_STATE = frozenset(
+    (
+        60,  # UNKNOWN_TABLE
+        81,  # UNKNOWN_DATABASE
+        159,  # TIMEOUT_EXCEEDED
+        160,  # TOO_SLOW
+        202,  # TOO_MANY_SIMULTANEOUS_QUERIES
+        209,  # SOCKET_TIMEOUT
+        210,  # NETWORK_ERROR
+        241,  # MEMORY_LIMIT_EXCEEDED
+        242,  # TABLE_IS_READ_ONLY
+        243,  # NOT_ENOUGH_SPACE
+        252,  # TOO_MANY_PARTS
+        279,  # ALL_CONNECTION_TRIES_FAILED
+        319,  # UNKNOWN_STATUS_OF_INSERT
+        394,  # QUERY_WAS_CANCELLED
+        497,  # ACCESS_DENIED
+        516,  # AUTHENTICATION_FAILED
+        999,  # KEEPER_EXCEPTION
+    )
+)
+# A code of neither kind is taken for the content's after so many tries.
+_PATIENCE = 10
 
 
 class Writer:
@@ -69,6 +94,7 @@ class Writer:
         self._counters = counters
         self._pauses = pauses
         self._threads_each = threads
+        self._tries: Counter[str] = Counter()
         self._stopping = Event()
         self._drained = Event()
         self._queues: dict[str, Queue[Segment]] = {signal: Queue() for signal in inserts}
@@ -132,6 +158,7 @@ class Writer:
             written = 0
         except StoreError as fault:
             self._counters.failures.labels(segment.signal).inc()
+            self._tries[segment.token] += 1
             _log.warning("%s waits: %s", segment.token, fault)
             return False
         except Exception:
@@ -139,6 +166,7 @@ class Writer:
             _log.exception("%s waits", segment.token)
             return False
         self._counters.written.labels(segment.signal).inc(written)
+        self._tries.pop(segment.token, None)
         self._done(segment)
         return True
 
@@ -147,7 +175,7 @@ class Writer:
         try:
             self._send(signal, [record.payload for record in records], token)
         except StoreError as fault:
-            if fault.code not in _CONTENT:
+            if not self._is_content(fault, token):
                 raise
             # A store that refuses even an empty request is unwell; the requests are not at fault.
             self._inserts[signal]([b""], f"{token}.probe")
@@ -164,11 +192,16 @@ class Writer:
         try:
             self._send(signal, [self._quarantine.clean(signal, record.payload)], f"{token}.clean")
         except StoreError as again:
-            if again.code not in _CONTENT:
+            if not self._is_content(again, token):
                 raise
             self._quarantine.put(signal, record, token, str(fault))
             return 0
         return record.items
+
+    def _is_content(self, fault: StoreError, token: str) -> bool:
+        if fault.code is None or fault.code in _STATE:
+            return False
+        return fault.code in _CONTENT or self._tries[token.partition(".")[0]] >= _PATIENCE
 
     def _send(self, signal: str, payloads: Sequence[bytes], token: str) -> None:
         with self._counters.write_seconds.time():

@@ -158,6 +158,18 @@ def test_unwell_store_is_no_reason_for_quarantine(tmp_path: Path) -> None:
     assert not (tmp_path / "quarantine").exists()
 
 
+def test_unknown_code(tmp_path: Path) -> None:
+    """A code of which it is not known whose fault it means is tried ten times before it is the content's."""
+    store = FakeStore(lambda payloads: StoreError("Code: 1. New", 1) if STUBBORN in payloads else None)
+    bench = Bench(tmp_path, store)
+    token = bench.submit(b"\x0a\x00" * 3, STUBBORN)
+    bench.wait(1)
+
+    assert 11 == store.calls.count(token)
+    assert [b"\x0a\x00" * 3] == store.payloads
+    assert 1.0 == bench.total("quarantined_items_total")
+
+
 def test_quarantine_is_bounded(tmp_path: Path) -> None:
     """Past its limit a refused request is counted as lost."""
     large = b"\x0a\x00" * 400

@@ -32,17 +32,23 @@ def page() -> str:
 
 
 def _section(name: str) -> Iterator[str]:
+    found = _parser_of(name)
     yield f"## otel-attrib {name}\n"
-    yield f"```text\n{_parser_of(name).format_help().rstrip()}\n```\n"
+    yield f"```text\n{found.format_help().rstrip()}\n```\n"
+    for kind, nested in _parsers_below(found).items():
+        yield f"### otel-attrib {name} {kind}\n"
+        yield f"```text\n{nested.format_help().rstrip()}\n```\n"
 
 
 def _parser_of(name: str) -> argparse.ArgumentParser:
-    top = parser(only=name)
+    return _parsers_below(parser(only=name))[name]
+
+
+def _parsers_below(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     for action in top._actions:  # argparse offers no other way to a sub-command's parser
         if isinstance(action, argparse._SubParsersAction):
-            found: argparse.ArgumentParser = action.choices[name]
-            return found
-    raise LookupError(name)
+            return dict(action.choices)
+    return {}
 
 
 if __name__ == "__main__":

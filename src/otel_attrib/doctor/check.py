@@ -37,6 +37,10 @@ class Surroundings:
     proc: Path = Path("/proc")
     dev: Path = Path("/dev")
 
+    def service_url(self) -> str | None:
+        """The service that is meant, by option or environment; None when none is named."""
+        return self.url or self.environ.get("OTEL_ATTRIB_URL")
+
     def settings(self) -> Settings:
         """The settings as `up` would read them, or its defaults where they cannot be read."""
         try:

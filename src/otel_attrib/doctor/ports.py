@@ -100,7 +100,7 @@ def _command(process: Path) -> str:
 def running(around: Surroundings) -> dict[str, Any] | None:
     """What the service says of itself; None when none answers."""
     try:
-        return service_status(around.url or DEFAULT_URL, timeout_s=2.0)
+        return service_status(around.service_url() or DEFAULT_URL, timeout_s=2.0)
     except OtelAttribError:
         return None
 

@@ -19,8 +19,8 @@ _SKEW = timedelta(seconds=5)
 @check("service")
 def service(around: Surroundings) -> Iterator[Finding]:
     """A service that is asked for answers, and is of this version."""
-    found, url = running(around), around.url or DEFAULT_URL
-    if found is None and around.url:
+    found, url = running(around), around.service_url() or DEFAULT_URL
+    if found is None and around.service_url():
         yield fail("service", f"nobody answers at {url}", "start `otel-attrib up`, or correct --url")
     elif found is None:
         yield ok("service", f"none runs at {url} (otel-attrib up starts one)")
@@ -51,7 +51,7 @@ def store(around: Surroundings) -> Iterator[Finding]:
 def _address(around: Surroundings) -> str | None:
     """DSN of the store to look at; None for an embedded one that nobody has made yet."""
     if around.dsn is None and running(around) is not None:
-        return store_address(around.url or DEFAULT_URL)
+        return store_address(around.service_url() or DEFAULT_URL)
     text = around.dsn or around.settings().dsn or default_dsn()
     parse_dsn(text)
     path = store_path(around)

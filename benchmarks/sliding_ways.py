@@ -87,10 +87,11 @@ def states(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
 
 
 def exact(folder: Path, span: Window, one: bool) -> Callable[[], pa.Table]:
-    """From `requests`, as `otel-attrib quantiles --exact` does; a model at a time, to bound memory."""
+    """From `requests`, as `otel-attrib quantiles --exact` does; a series at a time, to bound memory."""
     store = open_store(f"chdb://{folder}/store?{OPTIONS}")
-    filters = [["model=m0", "tenant=t0"]] if one else [[f"model=m{m}"] for m in range(MODELS)]
-    asked = [replace(_asked(span, exact=True), where=parse_filter(words)) for words in filters]
+    series = [(m, t) for m in range(MODELS) for t in range(TENANTS)][: 1 if one else None]
+    filters = [parse_filter([f"model=m{m}", f"tenant=t{t}"]) for m, t in series]
+    asked = [replace(_asked(span, exact=True), where=where) for where in filters]
     return lambda: pa.concat_tables([slide_table(store, each) for each in asked])
 
 

@@ -19,7 +19,8 @@ __all__ = ["Migration", "migrations"]
 _HERE = Path(__file__).parent
 _CLUSTER_ONLY = "-- only with a cluster"
 _STATEMENT_END = re.compile(r";\s*$", re.MULTILINE)
-_TABLE_TTL = re.compile(r"^CREATE TABLE IF NOT EXISTS (\S+)[^;]*?^TTL (.+)$", re.MULTILINE)
+_TABLE = re.compile(r"^CREATE TABLE IF NOT EXISTS (\S+)", re.MULTILINE)
+_TTL = re.compile(r"^TTL (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Migration:
     def ttls(self, layout: Layout) -> list[tuple[str, str]]:
         """The tables whose rows expire, each with the expression that says when."""
         kept = Layout(layout.engine, layout.cluster, layout.ttl_days or 1)
-        return _TABLE_TTL.findall(self._filled(kept))
+        found = [(_TABLE.search(text), _TTL.search(text)) for text in self.statements(kept)]
+        return [(table[1], expression[1]) for table, expression in found if table and expression]
 
     def _filled(self, layout: Layout) -> str:
         lines = self.text.splitlines()

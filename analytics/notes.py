@@ -13,6 +13,8 @@ WORTH_SAYING = 0.10  # relative change of the mix or the load
 
 def changed_coverage(baseline: Counts, current: Counts) -> tuple[str, ...]:
     """Return the stages observed on clearly more requests of one window than of the other."""
+    if not (baseline.measured and current.measured):
+        return ()
     return tuple(
         stage
         for stage, share in baseline.missing.items()
@@ -40,6 +42,8 @@ def note_all(
 
 
 def _coverage(baseline: Counts, current: Counts) -> Iterator[str]:
+    if not (baseline.measured and current.measured):
+        return
     changed, never = changed_coverage(baseline, current), never_observed(baseline, current)
     for stage in changed:
         yield (

@@ -100,7 +100,7 @@ def _exemplars(report: Report) -> Iterator[str]:
     if report.exemplars:
         yield "Requests to look at (otel-attrib trace ID)"
     for exemplar in report.exemplars:
-        largest = f", of it {exemplar.stage} {milliseconds(exemplar.stage_ms)}" if report.by_size else ""
+        largest = f", of it {exemplar.stage} {milliseconds(exemplar.stage_ms)}" if report.metric.parts else ""
         yield f"  {exemplar.trace_id}  {milliseconds(exemplar.ms)} ms{largest}"
 
 

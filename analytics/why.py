@@ -121,6 +121,8 @@ def _checks(
 
 def _missing(baseline: Counts, current: Counts) -> dict[str, dict[str, float]]:
     """Return the share of the requests that lack each stage, where any does."""
+    if not (baseline.measured and current.measured):
+        return {}
     pairs = {stage: (share, current.missing[stage]) for stage, share in baseline.missing.items()}
     return {
         stage: {"baseline": round(old, 6), "current": round(new, 6)}

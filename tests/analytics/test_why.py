@@ -139,7 +139,8 @@ def test_a_wide_interval_is_insufficient(store: Store, requests: Requests) -> No
 
 def test_empty_baseline_is_insufficient(store: Store, requests: Requests) -> None:
     """Without a baseline there is a quantile now, no change, and no invented number."""
-    store.insert_arrow("requests", requests(600, seed=1, start=NOON + QUARTER))
+    unseen = {"tokenize": 1.0}
+    store.insert_arrow("requests", requests(600, seed=1, start=NOON + QUARTER, missing=unseen))
     body = why(store).as_dict()
 
     assert ("INSUFFICIENT", None, [None, None], {}) == (
@@ -150,6 +151,7 @@ def test_empty_baseline_is_insufficient(store: Store, requests: Requests) -> Non
     )
     assert body["current"]["ms"] > 0
     assert "the baseline holds no measured request (of 0)" == body["checks"]["reason"]
+    assert ({}, []) == (body["checks"]["missing_stages"], body["checks"]["notes"])
 
 
 def test_lost_telemetry_is_insufficient(store: Store, requests: Requests) -> None:

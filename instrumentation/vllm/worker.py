@@ -59,6 +59,7 @@ class _Stopwatch:
         self.events: Callable[[], list[Any]] | None = None
         self.collectives_seen = False
         self.looked = False
+        self.host_computes = True
 
     def start(self) -> None:
         """A step's forward pass begins."""
@@ -87,10 +88,12 @@ class _Stopwatch:
             self.slot.sampled = True
 
     def look_for_device(self) -> None:
-        """Decide once whether CUDA events are needed."""
-        cuda = import_module("torch").cuda
+        """Decide once whose clock counts: the host's on a CPU, the device's events on a GPU, else none."""
         self.looked = True
-        if cuda.is_available():
+        device = import_module("vllm.platforms").current_platform.device_type
+        self.host_computes = device == "cpu"
+        if device == "cuda":  # ROCm calls itself so as well
+            cuda = import_module("torch").cuda
             self.events = lambda: [cuda.Event(enable_timing=True) for _ in range(3)]
 
     def work(self, slot: _Slot) -> Work:
@@ -98,7 +101,10 @@ class _Stopwatch:
         done = monotonic_ns()
         collective = slot.collective if self.collectives_seen else -1
         if slot.events is None:
-            return Work(self.clock, slot.started, slot.ready, done, slot.ready - slot.started, collective)
+            forward = slot.ready - slot.started
+            if not self.host_computes:  # it only launches, on a device that we cannot ask
+                return Work(self.clock, slot.started, -1, done, -1, -1)
+            return Work(self.clock, slot.started, slot.ready, done, forward, collective)
         begin, ready, sampled = slot.events
         if not slot.sampled or not sampled.query():
             return Work(self.clock, slot.started, -1, done, -1, -1)

@@ -169,6 +169,27 @@ def test_on_a_gpu_without_an_answer(watch: worker._Stopwatch, called: bool) -> N
     assert (-1, -1) == (work.forward, work.ready)
 
 
+@pytest.mark.parametrize(
+    ("device", "events", "known"), [("cpu", False, True), ("cuda", True, True), ("xpu", False, False)]
+)
+def test_whose_clock_counts(monkeypatch: pytest.MonkeyPatch, device: str, events: bool, known: bool) -> None:
+    """The host's on a CPU, the device's events on a GPU; on any other device nothing is claimed."""
+    modules = {
+        "vllm.platforms": SimpleNamespace(current_platform=SimpleNamespace(device_type=device)),
+        "torch": SimpleNamespace(cuda=SimpleNamespace(Event=lambda enable_timing: Event(0.0))),
+    }
+    monkeypatch.setattr(worker, "import_module", modules.__getitem__)
+    monkeypatch.setattr(worker, "_WATCH", made := worker._Stopwatch())
+    worker._execute_model(lambda *_args: None)(None, object())
+    worker._sample(lambda *_args: None)(None)
+
+    work = Work(*getattr(worker._sample_tokens(lambda *_args: Output(["a"]))(None, None), ATTRIBUTE))
+
+    assert events == (made.events is not None)
+    assert known == (work.forward >= 0)
+    assert known == (work.ready >= 0)
+
+
 def test_an_output_of_the_forward_pass_itself(watch: worker._Stopwatch) -> None:
     """Where one call gives the answer (pooling, pipeline ranks) it carries the numbers."""
     output = worker._execute_model(lambda *_args: Output(["a"]))(None, object())

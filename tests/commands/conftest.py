@@ -1,4 +1,4 @@
-"""A store of its own for each test of a command, reached by the DSN that the command is given."""
+"""A store for the tests of commands, empty at the start of each, reached by the DSN that a command is given."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -11,14 +11,26 @@ from otel_attrib.schema.store import Store, open_store
 
 NUMBERS = itertools.count()
 Run = Callable[..., str]
+FILLED = """
+SELECT name FROM system.tables
+WHERE database = {database:String} AND total_rows > 0 AND name != 'schema_migrations'
+"""
 
 
-@pytest.fixture
-def store() -> Iterator[Store]:
-    """A migrated database that no other test sees; it lives as long as the test."""
+@pytest.fixture(scope="module")
+def tables() -> Iterator[Store]:
+    """A database with all tables; it lives as long as the module."""
     with open_store(f"chdb://memory/commands_{next(NUMBERS)}") as opened:
         migrate(opened)
         yield opened
+
+
+@pytest.fixture
+def store(tables: Store) -> Iterator[Store]:
+    """The module's database, and after each test nothing in it."""
+    yield tables
+    for row in tables.rows(FILLED, {"database": tables.database}):
+        tables.command(f"TRUNCATE TABLE {row['name']}")
 
 
 @pytest.fixture

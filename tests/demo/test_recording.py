@@ -8,7 +8,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Sp
 
 from otel_attrib.demo.client import Exchange
 from otel_attrib.demo.process import get
-from otel_attrib.demo.recording import Recording, Tap, load_recording, shifted_body
+from otel_attrib.demo.recording import Recording, Tap, batched, load_recording, shifted_body
 from otel_attrib.demo.replay import Outcome
 from otel_attrib.demo.story import Phase, Story
 from otel_attrib.errors import DataError
@@ -52,6 +52,23 @@ def test_no_recording(content: bytes, tmp_path: Path) -> None:
 def test_every_time_moves() -> None:
     """Start, end and events move by the same; nothing else changes."""
     assert body(1_700_000_000_000_000_123) == shifted_body(body(1_700_000_000_000_000_000), 123)
+
+
+def test_exports_are_joined() -> None:
+    """Exports joined to a size hold all spans in order, and no piece but the last is below the size."""
+    bodies = [body(start) for start in range(1, 8)]
+    joined = list(batched(bodies, 2 * len(bodies[0])))
+    spans = [
+        span.start_time_unix_nano
+        for piece in joined
+        for resource in ExportTraceServiceRequest.FromString(piece).resource_spans
+        for span in resource.scope_spans[0].spans
+    ]
+
+    assert [2, 2, 2, 1] == [
+        len(ExportTraceServiceRequest.FromString(piece).resource_spans) for piece in joined
+    ]
+    assert [1, 2, 3, 4, 5, 6, 7] == spans
 
 
 def test_story_moves() -> None:

@@ -1,8 +1,10 @@
 """The account of a run: what each phase looked like, what `why` said of each fault, and whether it fits."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from otel_attrib.demo.checks import ROWS, Checks, check, quantile
@@ -82,7 +84,7 @@ class Account:
         for phase, seen in self.phases:
             yield (
                 f"{phase.name:14}{seen['requests']:>9}{seen['not_ok']:>8}{seen['preemptions'] or 0:>11}"
-                f"{seen['p50']:>8.1f} ms{seen['p99']:>8.0f} ms{seen['client_p99'] or 0:>9.0f} ms"
+                f"{_ms(seen['p50']):>11}{_ms(seen['p99']):>11}{_ms(seen['client_p99']):>12}"
             )
 
     def _checks(self) -> Iterator[str]:
@@ -101,6 +103,10 @@ class Account:
 
 def _title(words: str) -> str:
     return f"{words} ".ljust(80, "─")
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.{1 if value < 100 else 0}f} ms"
 
 
 def _headline(phase: Phase, body: dict[str, Any]) -> str:
@@ -123,7 +129,10 @@ def _folded(command: str) -> str:
 def make_account(service: Service, story: Story, outcomes: Sequence[Outcome]) -> Account:
     """Ask the service about every phase and fault of the story."""
     phases = tuple((phase, _figures(service, phase, outcomes)) for phase in story.phases)
-    answers = tuple((phase, _why(service, story, phase)) for phase in story.faults)
+    with ThreadPoolExecutor() as asking:
+        answers = tuple(
+            zip(story.faults, asking.map(partial(_why, service, story), story.faults), strict=True)
+        )
     return Account(story, phases, answers, check(outcomes, service.rows(ROWS)))
 
 

@@ -11,7 +11,7 @@ import struct
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -23,7 +23,7 @@ from otel_attrib.demo.replay import Outcome
 from otel_attrib.demo.story import Story
 from otel_attrib.errors import DataError
 
-__all__ = ["Recording", "Tap", "load_recording", "shifted_body"]
+__all__ = ["Recording", "Tap", "batched", "load_recording", "shifted_body"]
 
 SHIPPED = "recording.gz"
 LENGTH = struct.Struct(">I")
@@ -89,6 +89,18 @@ def shifted_body(body: bytes, by_ns: int) -> bytes:
                 for event in span.events:
                     event.time_unix_nano += by_ns
     return export.SerializeToString()
+
+
+def batched(bodies: Sequence[bytes], size: int) -> Iterator[bytes]:
+    """Yield exports of at least `size` bytes: in protobuf, two end to end are one with the spans of both."""
+    held: list[bytes] = []
+    for body in bodies:
+        held.append(body)
+        if sum(map(len, held)) >= size:
+            yield b"".join(held)
+            held = []
+    if held:
+        yield b"".join(held)
 
 
 class Tap:

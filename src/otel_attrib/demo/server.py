@@ -59,6 +59,8 @@ def start_vllm(
         "--dtype=bfloat16",
         "--enforce-eager",
         "--disable-uvicorn-access-log",
+        # By default vLLM kills its engine at once, and what the engine had not yet told anyone is lost.
+        "--shutdown-timeout=5",
         *shape.arguments(),
         *after,
     ]

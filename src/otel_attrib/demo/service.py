@@ -8,6 +8,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Self
 
@@ -101,8 +102,8 @@ class Service:
 
     def ask(self, words: Sequence[str], good: Callable[[int], bool]) -> Answer:
         """Run one of our commands against this service, for people and as JSON."""
-        text = self._run(words, good)
-        body = self._run([*words, "--json"], good)
+        with ThreadPoolExecutor() as asking:
+            text, body = asking.map(lambda more: self._run([*words, *more], good), ((), ("--json",)))
         shown = f"otel-attrib {' '.join(words)}"
         return Answer(shown, text.stdout, json.loads(body.stdout), body.returncode)
 

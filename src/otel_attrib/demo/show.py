@@ -7,7 +7,7 @@ from pathlib import Path
 
 from otel_attrib.demo.account import Account, make_account
 from otel_attrib.demo.environment import CannotInstall, ensure_model, ensure_vllm
-from otel_attrib.demo.recording import Recording, Tap, load_recording, shifted_body
+from otel_attrib.demo.recording import Recording, Tap, batched, load_recording, shifted_body
 from otel_attrib.demo.scenario import Director
 from otel_attrib.demo.service import Service
 from otel_attrib.errors import OtelAttribError
@@ -16,6 +16,7 @@ __all__ = ["show_live", "show_recording"]
 
 Tell = Callable[[str], None]
 STORE_SECONDS = 60.0
+BODY_BYTES = 1 << 20
 
 
 def show_live(folder: Path, tell: Tell, record: Path | None = None) -> Account:
@@ -51,7 +52,7 @@ def show_recording(folder: Path, tell: Tell, path: Path | None = None) -> Accoun
     tell("starting `otel-attrib up` on free ports")
     with Service(folder) as service:
         tell(f"sending the {len(recording.bodies)} exports of a recorded run, moved to now")
-        for body in recording.bodies:
+        for body in batched(recording.bodies, BODY_BYTES):
             service.post("/v1/traces", shifted_body(body, by_ns))
         service.wait_for_requests(story.sent, STORE_SECONDS)
         tell("asking why")

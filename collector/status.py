@@ -1,50 +1,57 @@
 """What the service says of itself: `/api/v1/status`, `/metrics`, `/healthz`, `/readyz`."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from otel_attrib import __version__
 from otel_attrib.collector.counters import Counters
 
 __all__ = ["ANY_HOST", "status_app"]
 
-ANY_HOST = ("0.0.0.0", "::", "[::]")
+ANY_HOST = ("0.0.0.0", "::")
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def status_app(
     addresses: Mapping[str, str], database: str, counters: Counters, trouble: Callable[[], str]
-) -> FastAPI:
+) -> Starlette:
     """The application of the HTTP port; `trouble` says why the service is not ready, or nothing."""
-    app = FastAPI(title="otel-attrib", version=__version__, docs_url=None, redoc_url=None)
-    for path, handler in {
-        "/api/v1/status": _status(addresses, database, counters),
-        "/metrics": _metrics(counters),
-        "/healthz": _healthz,
-        "/readyz": _readyz(trouble),
-    }.items():
-        app.add_api_route(path, handler, methods=["GET"])
-    return app
 
-
-Handler = Callable[..., Awaitable[Any]]
-
-
-def _status(addresses: Mapping[str, str], database: str, counters: Counters) -> Handler:
-    async def status(request: Request) -> dict[str, Any]:
+    def status(request: Request) -> Response:
         """Addresses, the store's database, and every counter that is not 0."""
         host = request.url.hostname or "127.0.0.1"
-        return {
-            "version": __version__,
-            **{name: _seen_from(host, address) for name, address in addresses.items()},
-            "database": database,
-            "counters": counters.totals(),
-        }
+        seen = {name: _seen_from(host, address) for name, address in addresses.items()}
+        return JSONResponse(
+            {"version": __version__, **seen, "database": database, "counters": counters.totals()}
+        )
 
-    return status
+    def metrics(_: Request) -> Response:
+        """Every counter in Prometheus' text format."""
+        return Response(counters.text(), media_type=_PROMETHEUS)
+
+    def healthz(_: Request) -> Response:
+        """The process answers."""
+        return PlainTextResponse("ok\n")
+
+    async def readyz(_: Request) -> Response:
+        """The store answers."""
+        found = await run_in_threadpool(trouble)
+        return PlainTextResponse(f"{found or 'ok'}\n", 503 if found else 200)
+
+    return Starlette(
+        routes=[
+            Route("/api/v1/status", status),
+            Route("/metrics", metrics),
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+        ]
+    )
 
 
 def _seen_from(host: str, address: str) -> str:
@@ -53,25 +60,3 @@ def _seen_from(host: str, address: str) -> str:
     if where.hostname not in ANY_HOST:
         return address
     return f"{where.scheme}://{f'[{host}]' if ':' in host else host}:{where.port}"
-
-
-def _metrics(counters: Counters) -> Handler:
-    async def metrics() -> Response:
-        """Every counter in Prometheus' text format."""
-        return Response(counters.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    return metrics
-
-
-async def _healthz() -> Response:
-    """The process answers."""
-    return Response("ok\n", media_type="text/plain")
-
-
-def _readyz(trouble: Callable[[], str]) -> Handler:
-    async def readyz() -> Response:
-        """Requests are accepted and the store answers."""
-        found = await run_in_threadpool(trouble)
-        return Response(f"{found or 'ok'}\n", 503 if found else 200, media_type="text/plain")
-
-    return readyz

@@ -84,6 +84,14 @@ K8S_NODE_NAME = _add(
 K8S_NAMESPACE_NAME = _add("k8s.namespace.name", "string", "", "Namespace in Kubernetes", _SEMCONV, "resource")
 K8S_POD_NAME = _add("k8s.pod.name", "string", "", "Pod in Kubernetes", _SEMCONV, "resource")
 
+SHIM = _add(
+    "slatag.shim",
+    "string",
+    "",
+    "On an engine's own resource: the version of the shim that reports its requests instead",
+    where="resource",
+)
+
 # The request, in words that every GenAI tool knows.
 GEN_AI_OPERATION_NAME = _add(
     "gen_ai.operation.name", "string", "", "chat, text_completion, embeddings or generate_content", _GEN_AI

@@ -11,6 +11,7 @@ from typing import Any
 
 from otel_attrib.instrumentation import spans, status
 from otel_attrib.instrumentation.asgi import RecordingApp
+from otel_attrib.instrumentation.mark import marked_resource
 from otel_attrib.instrumentation.recorder import CURRENT, Sequence, Timeline
 from otel_attrib.instrumentation.shim import Callback, Hook, guarded
 from otel_attrib.instrumentation.vllm.wire import detach
@@ -101,7 +102,8 @@ def _init(original: Callback) -> Callback:
     @functools.wraps(original)
     def init(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> Any:
         note(vllm_config)
-        return original(self, vllm_config, *args, **kwargs)
+        with marked_resource():
+            return original(self, vllm_config, *args, **kwargs)
 
     return init
 

@@ -1,7 +1,7 @@
 -- Requests out of spans: our own (one SERVER span a request carries everything), vLLM's `llm_request`
 -- and the root span of a request in SGLang. Whatever else passes by costs a few comparisons.
--- * A request counts once: where our shim is on, it adds `otel_attrib=1` to the trace state that it
---   hands to the engine, whose own span of the same request then carries it and is passed over.
+-- * A request counts once: where our shim is on, it marks the engine's own resource with `slatag.shim`,
+--   and what the engine reports of its requests by itself is passed over.
 -- * SGLang's health checks are no requests.
 -- * Stages that a source does not know are NULL, and `outside` carries their time.
 -- * Nothing in here may fail on what an attribute holds: one bad value would refuse a whole block.
@@ -96,7 +96,7 @@ FROM
         SELECT
             Timestamp, TraceId, SpanId, ServiceName, StatusCode,
             multiIf(ScopeName = 'otel_attrib.request', '', SpanName = 'llm_request', 'vllm', 'sglang') AS native,
-            arrayReduce('groupArrayInsertAt(\'\', 73)',
+            arrayReduce('groupArrayInsertAt(\'\', 74)',
                 arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes)),
                 arrayMap(name -> transform(name, [
                     'gen_ai.response.id', 'gen_ai.request.id', 'rid', -- 1
@@ -130,13 +130,13 @@ FROM
                     'gen_ai.latency.time_to_first_token', 'gen_ai.latency.time_in_model_decode', -- 66
                     'gen_ai.latency.e2e', 'gen_ai.latency.time_in_queue', -- 68
                     'gen_ai.latency.time_in_model_prefill', -- 70
-                    'slatag.token_timeline', 'slatag.token_gap.sketch' -- 71
-                ], range(72), 72), arrayConcat(mapKeys(SpanAttributes), mapKeys(ResourceAttributes)))) AS found
+                    'slatag.token_timeline', 'slatag.token_gap.sketch', 'slatag.shim' -- 71
+                ], range(73), 73), arrayConcat(mapKeys(SpanAttributes), mapKeys(ResourceAttributes)))) AS found
         FROM otel_traces$local
         WHERE (ScopeName = 'otel_attrib.request' AND SpanKind = 'Server')
-            OR (SpanName = 'llm_request' AND ScopeName LIKE 'vllm%' AND TraceState NOT LIKE '%otel_attrib=%')
-            OR (ScopeName = 'sglang server' AND SpanName LIKE '%Req %' AND TraceState NOT LIKE '%otel_attrib=%')
+            OR (SpanName = 'llm_request' AND ScopeName LIKE 'vllm%')
+            OR (ScopeName = 'sglang server' AND SpanName LIKE '%Req %')
     )
     WHERE NOT startsWith(found[2], 'HEALTH_CHECK_') AND NOT startsWith(found[3], 'HEALTH_CHECK_')
-        AND (native = '' OR found[68] != '')
+        AND (native = '' OR (found[68] != '' AND found[73] = ''))
 );

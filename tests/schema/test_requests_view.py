@@ -304,11 +304,17 @@ def test_sglang_alone(store: Store, captures: tuple[bytes, ...]) -> None:
 
 
 def test_a_request_counts_once(store: Store, spans: Spans) -> None:
-    """An engine's own span of a request that our shim reports carries our mark and is passed over."""
+    """An engine whose requests our shim reports bears its mark, and its own spans of them are passed over."""
     native = {"gen_ai.request.id": "r1", "gen_ai.latency.e2e": 1.0}
-    vllm = {"scope": "vllm.tracing.otel", "name": "llm_request", "trace_state": "otel_attrib=1,vendor=x"}
-    sglang = {"scope": "sglang server", "name": " Req r1", "kind": 1, "trace_state": "otel_attrib=1"}
-    insert_traces(store, [spans(FULL), spans(native, **vllm), spans(native, **sglang)], token="t")
+    marked = {"service.name": "svc", "slatag.shim": "0.1.0"}
+    vllm = {"scope": "vllm.tracing.otel", "name": "llm_request"}
+    sglang = {"scope": "sglang server", "name": " Req r1", "kind": 1}
+    bodies = [
+        spans(FULL, resource=marked),
+        spans(native, resource=marked, **vllm),
+        spans(native, resource=marked, **sglang),
+    ]
+    insert_traces(store, bodies, token="t")
 
     assert [{"source": "otel_attrib", "request_id": "chatcmpl-1"}] == store.rows(
         "SELECT source, request_id FROM requests"

@@ -44,7 +44,7 @@ def _plain(line: str) -> str:
 
 def _fit(line: str) -> str:
     line = line.rstrip()
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + ("…" if not line.isascii() else ">")
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}>"
 
 
 def headline(shown: Waterfall) -> str:
@@ -54,17 +54,21 @@ def headline(shown: Waterfall) -> str:
     if shown.ttft_us is None:
         return _without_ttft(shown, told)
     since = "" if shown.measured_from == "arrival" else f" from {shown.measured_from}"
-    return f"TTFT {milliseconds(shown.ttft_us)} ms{since}: {told or 'no stage observed'}"
+    ended = "" if shown.request["status"] in ("", "ok") else f"; {_ended(shown)}"
+    return f"TTFT {milliseconds(shown.ttft_us)} ms{since}: {told or 'no stage observed'}{ended}"
+
+
+def _ended(shown: Waterfall) -> str:
+    """`aborted after 1,200 ms`."""
+    e2e = shown.request["e2e_us"]
+    return shown.request["status"] + (f" after {milliseconds(e2e)} ms" if e2e is not None else "")
 
 
 def _without_ttft(shown: Waterfall, told: str) -> str:
-    status = shown.request["status"]
-    if status in ("", "ok"):
+    if shown.request["status"] in ("", "ok"):
         return f"TTFT not observed: {told or 'no stage either'}"
-    e2e = shown.request["e2e_us"]
-    after = f" after {milliseconds(e2e)} ms" if e2e is not None else ""
     where = f", last stage seen: {shown.last_stage}" if shown.last_stage else ""
-    return f"no token written: {status}{after}{where}" + (f" ({told})" if told else "")
+    return f"no token written: {_ended(shown)}{where}" + (f" ({told})" if told else "")
 
 
 def _facts(shown: Waterfall) -> Iterator[str]:
@@ -148,8 +152,8 @@ def _cell(start: int, stop: int, left: int) -> str:
 def _tokens(shown: Waterfall) -> Iterator[str]:
     tpot = shown.request["tpot_us"]
     if tpot is not None:
-        parts = " + ".join(f"{milliseconds(us)} {stage}" for stage, us in shown.decode.items())
-        yield f"TPOT     {milliseconds(tpot)} ms" + (f", of it {parts}" if parts else ", stages not observed")
+        parts = [f"{stage} {milliseconds(us)}" for stage, us in shown.decode.items()]
+        yield from _wrapped("TPOT     ", [f"{milliseconds(tpot)} ms", *(parts or ["stages not observed"])])
     if shown.gaps.get("count"):
         told = [f"{name} {milliseconds(shown.gaps[f'{name}_us'])}" for name in _gap_names(shown.gaps)]
         yield f"gaps     {shown.gaps['count']:,.0f} between tokens: {'  '.join(told)} ms"
@@ -182,7 +186,7 @@ def _steps(steps: Sequence[StepSummary]) -> Iterator[str]:
     for phase in steps:
         each = "?" if phase.mean_us is None else milliseconds(phase.mean_us)
         batch = "?" if phase.batch_mean is None else f"{phase.batch_mean:.1f}"
-        usage = "?" if phase.kv_low is None else f"{phase.kv_low:.0%}–{phase.kv_high:.0%}"
+        usage = "?" if phase.kv_low is None else f"{phase.kv_low:.1%}–{phase.kv_high:.1%}"
         yield (
             f"{phase.phase:<14}{phase.steps:>7,}{each:>9}{batch:>7}{_count(phase.batch_max):>6}"
             f"{phase.prefill_beside:>12,} tok{usage:>12}{_count(phase.waiting_max):>9}"

@@ -55,6 +55,15 @@ def test_first_line_is_the_answer() -> None:
     assert "TTFT 871 ms: 402 ms prefill, 310 ms queue, 159 ms outside" == headline(waterfall(request()))
 
 
+def test_first_line_says_how_it_ended() -> None:
+    """A request that got a token and did not end well says so on the first line."""
+    shown = waterfall(request(status="timeout"))
+
+    assert "TTFT 871 ms: 402 ms prefill, 310 ms queue, 159 ms outside; timeout after 1,627 ms" == headline(
+        shown
+    )
+
+
 def test_shares_and_places() -> None:
     """A share is of TTFT, and a bar starts where the observed stages before it end."""
     bars = {bar.stage: bar for bar in waterfall(request()).stages}

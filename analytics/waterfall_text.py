@@ -61,7 +61,7 @@ def headline(shown: Waterfall) -> str:
 def _ended(shown: Waterfall) -> str:
     """`aborted after 1,200 ms`."""
     e2e = shown.request["e2e_us"]
-    return shown.request["status"] + (f" after {milliseconds(e2e)} ms" if e2e is not None else "")
+    return str(shown.request["status"]) + (f" after {milliseconds(e2e)} ms" if e2e is not None else "")
 
 
 def _without_ttft(shown: Waterfall, told: str) -> str:

@@ -179,12 +179,14 @@ def _first_fault(group: Sequence[str], stamp: str, survey: Survey) -> str | None
 
 def _parted(earlier: str, later: str, survey: Survey) -> str | None:
     """Why two stamps cannot be of one clock; None when they can."""
-    if _is_wall([earlier], survey) != _is_wall([later], survey):
-        return f"{_shown(earlier, survey)}, {_shown(later, survey)}"
     pair = survey.pairs.get((earlier, later), _Pair())
-    if pair.misordered > max(1, _MISORDERED * pair.rows) or 0 < pair.misordered == pair.rows:
+    misordered = pair.misordered > max(1, _MISORDERED * pair.rows) or 0 < pair.misordered == pair.rows
+    apart = pair.apart > _APART * pair.rows
+    if _is_wall([earlier], survey) != _is_wall([later], survey) and (misordered or apart or not pair.rows):
+        return f"{_shown(earlier, survey)}, {_shown(later, survey)}"
+    if misordered:
         return f"{later} stands before {earlier} in {pair.misordered} of {pair.rows} rows"
-    if pair.apart > _APART * pair.rows:
+    if apart:
         return f"{later} is over an hour after {earlier} in {pair.apart} of {pair.rows} rows"
     return None
 

@@ -6,8 +6,9 @@ it is still read.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO
 
 from otel_attrib.collector.imports.framing import Torn, frames
@@ -39,14 +40,38 @@ class BadPart:
 
 
 def parts(stream: BinaryIO) -> Iterator[Part | BadPart]:
-    """Every request of a file in order."""
-    data = stream.read()
+    """Every request of a file in order; one a line is read line by line, anything else at once."""
+    first = stream.readline()
+    if _is_json_line(first):
+        yield from _line_parts(chain([first], stream))
+        return
+    data = first + stream.read()
     if not data.strip():
         yield BadPart("byte 0", "the file is empty")
     elif data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and (text := _text(data)) is not None:
         yield from _json_parts(text)
     else:
         yield from _protobuf_parts(data)
+
+
+def _is_json_line(line: bytes) -> bool:
+    try:
+        return line.endswith(b"\n") and isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _line_parts(lines: Iterable[bytes]) -> Iterator[Part | BadPart]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        place = f"line {number}"
+        try:
+            document = json.loads(line)
+        except (ValueError, RecursionError) as fault:
+            yield BadPart(place, f"no JSON: {getattr(fault, 'msg', fault)}")
+        else:
+            yield _json_part(place, document, line)
 
 
 def _text(data: bytes) -> str | None:
@@ -81,16 +106,16 @@ def _json_parts(text: str) -> Iterator[Part | BadPart]:
             at = _next_line(text, at)
             continue
         if isinstance(document, list):
-            yield from (_json_part(place, one, json.dumps(one)) for one in document)
+            yield from (_json_part(place, one, json.dumps(one).encode()) for one in document)
         else:
-            yield _json_part(place, document, text[at:end])
+            yield _json_part(place, document, text[at:end].encode())
         at = end
 
 
-def _json_part(place: str, document: Any, written: str) -> Part | BadPart:
+def _json_part(place: str, document: Any, written: bytes) -> Part | BadPart:
     if (signal := signal_of_json(document)) is None:
         return BadPart(place, "no object with resourceSpans, resourceMetrics or resourceLogs")
-    return Part(place, signal, written.encode(), is_json=True)
+    return Part(place, signal, written, is_json=True)
 
 
 def _skip(text: str, at: int) -> int:

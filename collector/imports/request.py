@@ -14,6 +14,8 @@ from otel_attrib.collector.imports.outcome import status
 from otel_attrib.collector.imports.stamps import Stamp, number, parse_stamp
 from otel_attrib.collector.imports.table import Row
 
+_LATEST = 7_258_118_400 * 10**9  # 2200: every duration added to it still is a time of the store
+_MOST = (1 << 32) - 1  # the store counts tokens in 32 bits
 _TRACE_ID = re.compile(r"(?!0{32})[0-9a-fA-F]{32}")
 
 __all__ = ["Plan", "Request", "stamps_of"]
@@ -57,6 +59,9 @@ class Plan:
         }
         if not at:
             raise ValueError("no moment in the row")
+        for name, ns in at.items():
+            if not 0 <= ns < _LATEST:
+                raise ValueError(f"{name} is {ns / 1e9:,.3f} s, before 0 or after the year 2200")
         if (fault := misordered(at, self.clocks)) is not None:
             raise ValueError(fault)
         texts, counts = self._texts(row), self._counts(row)
@@ -86,6 +91,8 @@ class Plan:
         found = next((at[name] for name in STAMPS if name in wall and name in at), None)
         if found is None:
             raise ValueError(f"no wall-clock moment: {', '.join(sorted(wall))} empty")
+        if not 0 <= found + self.shift_ns < _LATEST:
+            raise ValueError("placed before 1970 or after 2200: check --start and --unit")
         return found + self.shift_ns
 
     def _texts(self, row: Row) -> dict[str, str]:
@@ -132,13 +139,12 @@ def stamps_of(row: Row, mapping: Mapping) -> dict[str, Stamp]:
 
 
 def _text(value: Any) -> str:
-    return (
-        ""
-        if value is None
-        else ("true" if value else "false")
-        if isinstance(value, bool)
-        else str(value).strip()
-    )
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
+    text = str(value).lower() if isinstance(value, bool) else str(value).strip()
+    return text.encode("utf-8", "replace").decode()  # JSON may hold halves of characters
 
 
 def _count(name: str, value: Any) -> float | None:
@@ -150,6 +156,6 @@ def _count(name: str, value: Any) -> float | None:
         return None
     if found < 0:
         raise ValueError(f"{name} is {found}, below zero")
-    if name != "sla_deadline_ms" and found != int(found):
-        raise ValueError(f"{name} is {found}, no whole number")
+    if name != "sla_deadline_ms" and (found != int(found) or found > _MOST):
+        raise ValueError(f"{name} is {found}, no whole number below 2**32")
     return float(found)

@@ -14,6 +14,7 @@ UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|z|UTC|[+-]\d\d:?\d\d)?"
 )
+_DIGITS = 30
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -36,17 +37,19 @@ def number(value: Any) -> Decimal | None:
         found = Decimal(str(value).strip())
     except InvalidOperation:
         raise ValueError(f"{value!r} is no number") from None
-    if found.is_infinite():
-        raise ValueError(f"{value!r} is no number")
-    return None if found.is_nan() else found
+    if found.is_nan():
+        return None
+    if found.is_infinite() or found.adjusted() > _DIGITS:
+        raise ValueError(f"{value!r} is too large a number")
+    return found
 
 
 def parse_stamp(value: Any, unit: str) -> Stamp | None:
-    """The stamp in a cell, a number in `unit` or a date; None for an empty cell."""
+    """The stamp in a cell, a number in `unit` or a date; None for an empty cell, ValueError for no moment."""
     if isinstance(value, str) and (written := _RFC3339.fullmatch(value.strip())):
         return _dated(*written.groups())
     found = number(value)
-    return None if found is None else Stamp(int((found * UNITS[unit]).to_integral_value()))
+    return None if found is None else Stamp(int(found * UNITS[unit]))
 
 
 def wall_nanoseconds(text: str) -> int:
@@ -59,11 +62,8 @@ def wall_nanoseconds(text: str) -> int:
 
 def _dated(day: str, time: str, fraction: str | None, zone: str | None) -> Stamp:
     moment = datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=_zone(zone))
-    return Stamp(
-        ns=(moment - _EPOCH) // timedelta(seconds=1) * UNITS["s"] + int((fraction or "").ljust(9, "0")),
-        dated=True,
-        zoned=zone is not None,
-    )
+    ns = (moment - _EPOCH) // timedelta(seconds=1) * UNITS["s"] + int((fraction or "").ljust(9, "0"))
+    return Stamp(ns, dated=True, zoned=zone is not None)
 
 
 def _zone(written: str | None) -> timezone:

@@ -37,7 +37,7 @@ class Surveyed:
 
 def survey(stream: BinaryIO, mapping: Mapping, options: Options, written: datetime | None) -> Surveyed:
     """Read the whole table once; `written` (the file's time) places a table that has no wall clock."""
-    names = header(stream)
+    names = header(stream, mapping.columns.values())
     mapping = mapping.completed(names)
     seen, count = _seen(stream, mapping)
     stamps = [name for name in mapping.stamps if name in seen.columns]

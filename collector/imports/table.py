@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, BinaryIO
@@ -43,18 +43,16 @@ def rows(stream: BinaryIO) -> Iterator[Row | Bad]:
         text.detach()
 
 
-def header(stream: BinaryIO) -> list[str]:
-    """Columns of the table, those of the first rows taken together, in order of appearance."""
+def header(stream: BinaryIO, wanted: Iterable[str] = ()) -> list[str]:
+    """Columns of the first rows, in order of appearance; it reads on while a wanted one was not met."""
     seen: dict[str, None] = {}
-    for row, _ in zip(_good(stream), range(_SEEN), strict=False):
+    for number, row in enumerate(row for row in rows(stream) if isinstance(row, Row)):
+        if number >= _SEEN and seen.keys() >= set(wanted):
+            break
         seen.update(dict.fromkeys(row.cells))
     if not seen:
         raise DataError("no row that can be read: JSON Lines, a JSON array of objects or CSV is expected")
     return list(seen)
-
-
-def _good(stream: BinaryIO) -> Iterator[Row]:
-    return (row for row in rows(stream) if isinstance(row, Row))
 
 
 def _loads(text: str) -> Any:

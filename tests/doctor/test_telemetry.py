@@ -1,10 +1,13 @@
 """Variables that would keep spans from arriving are named with what to write instead."""
 
+import re
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import otel_attrib
 from otel_attrib.doctor.check import Finding, Surroundings
 from otel_attrib.doctor.telemetry import settings, standard
 
@@ -129,6 +132,19 @@ def test_password_is_not_shown() -> None:
 
     assert found
     assert not any("secret" in each.text for each in found)
+
+
+def test_every_variable_that_is_read_is_known() -> None:
+    """No variable that our own code or scripts read is called misspelt."""
+    source = Path(otel_attrib.__file__).parent
+    roots = (source, *(path for path in source.iterdir() if path.is_symlink()))
+    files = [file for root in roots for end in ("*.py", "*.sh") for file in root.rglob(end)]
+    names = {name for file in files for name in re.findall(r"\bOTEL_ATTRIB_[A-Z_]*[A-Z]\b", file.read_text())}
+    environ = {name: "1" for name in names if not name.startswith("OTEL_ATTRIB_TEST")}
+
+    assert [] == [
+        found.text for found in settings(Surroundings(environ=environ)) if "no setting" in found.text
+    ]
 
 
 def test_settings() -> None:

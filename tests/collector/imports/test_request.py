@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from otel_attrib.collector.imports.mapping import Mapping, pairs, units
 from otel_attrib.collector.imports.request import Request
@@ -78,7 +80,10 @@ def test_a_table_without_a_moment_is_refused() -> None:
         ({"arrival": "soon"}, "arrival (column arrival): 'soon' is no number"),
         ({"first_token": 1_777_142_838.25}, "first_token is 250.000 ms before arrival"),
         ({"output_tokens": -1}, "output_tokens is -1, below zero"),
-        ({"output_tokens": 1.5}, "output_tokens is 1.5, no whole number"),
+        ({"output_tokens": 1.5}, "output_tokens is 1.5, no whole number below 2**32"),
+        ({"output_tokens": 1 << 32}, "output_tokens is 4294967296, no whole number below 2**32"),
+        ({"output_tokens": "1e999999999"}, "output_tokens: '1e999999999' is too large a number"),
+        ({"arrival": -5}, "arrival is -5.000 s, before 0 or after the year 2200"),
         ({"output_tokens": "many"}, "output_tokens: 'many' is no number"),
         ({"arrival": None, "first_token": None}, "no moment in the row"),
         ({"status": "odd"}, "status 'odd' is none of ok, error, aborted, timeout"),
@@ -124,6 +129,39 @@ def test_what_is_empty_is_counted() -> None:
 
     assert {"output_tokens": 1} == dict(found.plan.missing)
     assert "output_tokens" not in last.counts
+
+
+@given(shift=st.integers(min_value=0, max_value=10**9))
+def test_moving_one_clock_changes_no_duration(shift: int) -> None:
+    """Whatever the engine's clock shows, what is inside it stays and what crosses it is not measured."""
+    engine = {"queued": 0, "scheduled": 20, "first_token": 120, "last_token": 1_120}
+    table = [
+        {"arrival": 1_777_142_838.5 + row, "output_tokens": 11}
+        | {name: shift + row + ms / 1e3 for name, ms in engine.items()}
+        for row in range(3)
+    ]
+    took = [request.took for request in requests(table)]
+
+    for each in took:
+        assert pytest.approx((20.0, 100.0, 100.0), abs=1e-3) == (
+            each.stages["queue"] / 1e3, each.stages["prefill"] / 1e3, (each.tpot_us or 0) / 1e3,
+        )  # fmt: skip
+        assert "ingress" not in each.stages
+
+
+def test_texts_are_made_storable() -> None:
+    """Half a character becomes a question mark, and a list its elements."""
+    (request,) = requests([GOOD | {"model": "m\ud800", "finish_reason": ["stop", "length"]}])
+
+    assert {"model": "m?", "finish_reason": "stop,length"} == request.texts
+
+
+def test_a_column_that_appears_late_is_found() -> None:
+    """A mapped column need not be in the first rows."""
+    stream = io.BytesIO("\n".join(map(json.dumps, [GOOD] * 500 + [GOOD | {"err": "OOM"}])).encode())
+    found = survey(stream, Mapping({"error_type": "err"}, units([]), {}), Options(), WRITTEN)
+
+    assert "error_type" in found.plan.mapping.columns
 
 
 def test_a_table_without_wall_time_ends_when_the_file_was_written() -> None:

@@ -1,4 +1,4 @@
-"""A store for the tests of commands, empty at the start of each, reached by the DSN that a command is given."""
+"""A store for the tests of commands, empty at the start of each and reached by its DSN."""
 
 import itertools
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
 """Check this installation and say how to mend what is wrong.
 
 Store and service, ports, rights and room on disk, the spool, clocks, versions,
-optional parts, and OTEL_* variables that would keep spans from arriving. Nothing
-is changed. Exit code: 0 unless something FAILs, then 1.
+optional parts, and OTEL_* variables that would keep spans from arriving.
+Nothing is changed. Exit code: 0 unless something FAILs, then 1.
 """
 
 import argparse

@@ -23,7 +23,7 @@ Read a table of requests: JSON Lines, a JSON array or CSV, gzipped or not.
 Each --map names one of our names and the column that holds it; a column that
 is called like one of them maps itself. Moments: arrival, queued, scheduled,
 first_token, last_token, as numbers (seconds unless --unit says otherwise) or as
-RFC 3339. Sizes: prompt_tokens, cached_tokens, output_tokens. Others: request_id,
+RFC 3339. Sizes: prompt_tokens, cached_tokens, output_tokens. And request_id,
 model, service, version, node, tenant, status, finish_reason, error_type, …
 
 Stamps of two clocks are never subtracted from each other: what would cross them

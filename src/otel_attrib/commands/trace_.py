@@ -1,9 +1,10 @@
 """Show one request as a waterfall: where the time to its first token went.
 
-ID is a trace id, a span id or the engine's request id, whole or the beginning of
-one that no other request shares. Stages that were not observed are named as such,
-and `outside` is what no stage explains. Below stand the gaps between its tokens,
-the engine steps that served it, and spans of other services in the same trace.
+ID is a trace id, a span id or the engine's request id, whole or the beginning
+of one that no other request shares. Stages that were not observed are named as
+such, and `outside` is what no stage explains. Below stand the gaps between its
+tokens, the engine steps that served it, and spans of other services in the same
+trace.
 """
 
 import argparse

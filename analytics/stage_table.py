@@ -6,6 +6,7 @@ over the requests that carry the stage; `missing` is the share of the measured r
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, Filter, check_dimensions
 from otel_attrib.analytics.metric import Metric
@@ -49,15 +50,15 @@ def stage_table(
     return sorted(rows, key=lambda row: (row.group, metric.stages.index(row.stage)))
 
 
-def _row(row: dict[str, object], by: Sequence[str]) -> StageRow:
-    requests, observed = int(str(row["requests"])), int(str(row["observed"]))
-    p50, p99 = row["quantiles_ms"] if observed else (None, None)  # type: ignore[misc] # an array of two
+def _row(row: dict[str, Any], by: Sequence[str]) -> StageRow:
+    requests, observed = int(row["requests"]), int(row["observed"])
+    p50, p99 = row["quantiles_ms"] if observed else (None, None)
     return StageRow(
         group=tuple(str(row[name]) for name in by),
         stage=str(row["stage"]),
         requests=requests,
         missing=1 - observed / requests,
-        mean=float(str(row["total_ms"])) / observed if observed else None,
+        mean=row["total_ms"] / observed if observed else None,
         p50=p50,
         p99=p99,
     )

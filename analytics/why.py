@@ -95,8 +95,10 @@ def _judge(
 ) -> Verdict:
     for name, counts in (("baseline", baseline), ("current window", current)):
         refused = judge_data(name, counts, question.level)
-        if refused or before is None or delta is None:
-            return refused or Verdict(INSUFFICIENT, "a window holds no request")
+        if refused:
+            return refused
+    if before is None or delta is None:
+        return Verdict(INSUFFICIENT, "a window holds no request")
     return judge_change(question.metric, delta, before.quantile.value)
 
 

@@ -3,7 +3,7 @@
 Measured is the CPU of the process that stores (user + system; spool, views, rollup and the merges that
 follow), from the first byte sent until everything is queryable and merges are done; a client process sends
 ready-made bytes. The peers decode the same bytes in a process of their own and insert the same columns into
-the same tables with the same views behind them: `rows` through `client.insert`, `arrow` through `insert_arrow`.
+the same tables with the same views: `rows` through `client.insert`, `arrow` through `insert_arrow`.
 
     python benchmarks/ingest.py --runs 3 --json ingest.json
 """

@@ -10,8 +10,8 @@ import pyarrow as pa
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from otel_attrib.schema.migrate import migrate
 
+from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.store import Store, open_store
 
 __all__ = ["PEERS", "ingest_as"]

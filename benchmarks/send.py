@@ -4,6 +4,7 @@ import http.client
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import local
@@ -35,7 +36,7 @@ def _unknown(salt: bytes) -> bytes:
 
 def _grpc(address: str, bodies: list[bytes], connections: int) -> None:
     with grpc.insecure_channel(urlsplit(address).netloc or address) as channel:
-        export = channel.unary_unary(_METHOD)
+        export: Callable[..., bytes] = channel.unary_unary(_METHOD)
         with ThreadPoolExecutor(connections) as pool:
             list(pool.map(lambda body: export(body, timeout=60), bodies))
 

@@ -30,13 +30,14 @@ class Receiver:
     def __init__(self, settings: Settings, spool: Spool, counters: Counters) -> None:
         """Accept requests into `spool` until `stop`."""
         self.limit = settings.otlp_limit
+        self._json_limit = min(settings.otlp_limit, settings.otlp_json_limit)
         self.timeout = settings.otlp_timeout
         self._token = settings.otlp_token.encode()
         self._room = settings.otlp_in_flight
         self._held = 0
         self._stopping = False
-        # Of the requests that need much memory for a while, two do at a time.
-        self._large = asyncio.Semaphore(2)
+        # Of the requests that need much memory for a while, few do at a time.
+        self._inflating, self._reading_json = asyncio.Semaphore(2), asyncio.Semaphore(1)
         self._spool = spool
         self._counters = counters
 
@@ -83,16 +84,17 @@ class Receiver:
         """Decompress up to the limit, beside the event loop when it may take long."""
         if len(body) < _LARGE // 8:
             return inflate(body, encoding, self.limit)
-        async with self._large:
+        async with self._inflating:
             return await asyncio.to_thread(inflate, body, encoding, self.limit)
 
     async def take(self, signal: Signal, body: bytes, is_json: bool = False) -> Verdict:
         """Check and keep one decompressed request; it is on disk when this returns."""
-        if len(body) > self.limit:
-            raise Refusal("too_large", f"the body is larger than {self.limit} bytes")
+        limit = self._json_limit if is_json else self.limit
+        if len(body) > limit:
+            raise Refusal("too_large", f"the body is larger than {limit} bytes")
         self._counters.received_bytes.labels(signal.name).inc(len(body))
         if is_json and len(body) > _LARGE:
-            async with self._large:
+            async with self._reading_json:
                 verdict = await asyncio.to_thread(check, signal, body, is_json)
         else:
             verdict = check(signal, body, is_json)

@@ -46,6 +46,7 @@ _CONTENT = frozenset(
         190,  # SIZES_OF_ARRAYS_DONT_MATCH
         349,  # CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
         407,  # DECIMAL_OVERFLOW
+        436,  # PROTOBUF_BAD_CAST
         444,  # UNKNOWN_PROTOBUF_FORMAT, said of bytes that do not match the schema
     )
 )

@@ -99,6 +99,9 @@ class Settings:
     spool: str = _is("", _text, "directory of requests not yet in the store; empty: beside the store")
     spool_limit: int = _is(4 << 30, size, "bytes that may wait for the store, then 503", "4GiB")
     otlp_limit: int = _is(64 << 20, size, "bytes of one request, decompressed, then 413", "64MiB")
+    otlp_json_limit: int = _is(
+        16 << 20, size, "the same of JSON, which takes 20 to 50 times its size", "16MiB"
+    )
     otlp_in_flight: int = _is(256 << 20, size, "bytes of unanswered requests, then 503", "256MiB")
     otlp_token: str = _is("", _text, "bearer token asked of exporters; empty: none", secret=True)
     otlp_timeout: float = _is(30.0, _seconds, "time a client has to send one request", "30s")
@@ -116,10 +119,20 @@ class Settings:
     stop_seconds: float = _is(20.0, _seconds, "longest wait for the store when stopping", "20s")
 
     def __post_init__(self) -> None:
-        """Refuse a certificate without its key."""
+        """Refuse a certificate without its key, and files that cannot be read."""
         if bool(self.tls_cert) != bool(self.tls_key):
             missing, given = ("tls_key", "tls_cert") if self.tls_cert else ("tls_cert", "tls_key")
             raise ConfigError(missing, "", f"is needed with {given}")
+        for name in ("tls_cert", "tls_key"):
+            _readable(name, getattr(self, name))
+
+
+def _readable(name: str, path: str) -> None:
+    try:
+        if path:
+            open(path, "rb").close()
+    except OSError as fault:
+        raise ConfigError(name, path, f"cannot be read: {fault.strerror}") from fault
 
 
 def load(environ: Mapping[str, str] | None = None, **given: Any) -> Settings:

@@ -141,6 +141,18 @@ def test_too_large_in_chunks(serve: Serve) -> None:
     assert 413 == response.status_code
 
 
+def test_json_has_a_limit_of_its_own(serve: Serve) -> None:
+    """JSON takes many times its size while it is read, so less of it is taken."""
+    service = serve(otlp_json_limit=1000)
+    body = b'{"resourceSpans": []}'.ljust(1001)
+    codes = [
+        httpx.post(f"{service.url}/v1/traces", content=sent, headers=JSON).status_code
+        for sent in (body, body[:-1])
+    ]
+
+    assert [413, 200] == codes
+
+
 def test_largest_allowed(serve: Serve) -> None:
     """The limit itself is allowed, compressed or not."""
     body = bodies.traces(100).SerializeToString()

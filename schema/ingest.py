@@ -24,6 +24,9 @@ _SETTINGS = {
     "max_partitions_per_insert_block": 0,
     # In JSON text a slash stays a slash.
     "output_format_json_escape_forward_slashes": 0,
+    # A block is one core's work from end to end; who wants more inserts several at a time.
+    "max_threads": 1,
+    "input_format_parallel_parsing": 0,
     # The views have nothing to optimise, and trying costs a quarter of their analysis.
     "query_plan_enable_optimizations": 0,
 }

@@ -6,19 +6,18 @@
     -- nothing is lost. Short on purpose: ClickHouse analyses a view anew for each insert, some 40 µs
     -- a function, and a function named here counts as often as its name is written.
     (bytes, at) -> reinterpretAsUInt8(substring(bytes, at, 1)) AS byte_at,
-    (bytes, at) -> at + 1 + (byte_at(bytes, at) > 127) AS start_at,
-    (bytes, at) -> bitAnd(byte_at(bytes, at), 127)
-        + 128 * (byte_at(bytes, at) > 127) * byte_at(bytes, at + 1) AS length_at,
+    -- Of an element whose tag is the first byte: where its content starts, and how long that is.
+    bytes -> 3 + (byte_at(bytes, 2) > 127) AS start_of,
+    bytes -> bitAnd(byte_at(bytes, 2), 127) + 128 * (byte_at(bytes, 2) > 127) * byte_at(bytes, 3) AS length_of,
     bytes -> arrayFold(
-        (found, n) -> if(byte_at(bytes, found.1) = 0, found, (
-            start_at(bytes, found.1 + 1) + length_at(bytes, found.1 + 1),
-            arrayPushBack(found.2, substring(
-                bytes, start_at(bytes, found.1 + 1), length_at(bytes, found.1 + 1))))),
+        (left, n) -> if(left.1 = '', left, (
+            substring(left.1, start_of(left.1) + length_of(left.1)),
+            arrayPushBack(left.2, substring(left.1, start_of(left.1), length_of(left.1))))),
         range(countSubstrings(bytes, '\n')),
-        (toInt64(1), emptyArrayString())).2 AS parts_of,
+        (bytes, emptyArrayString())).2 AS parts_of,
     bytes -> multiIf(
         bytes = '', 'null',
-        byte_at(bytes, 1) = 10, toJSONString(substring(bytes, start_at(bytes, 2))),
+        byte_at(bytes, 1) = 10, toJSONString(substring(bytes, start_of(bytes))),
         byte_at(bytes, 1) = 16, if(byte_at(bytes, 2) = 1, 'true', 'false'),
         byte_at(bytes, 1) = 24, toString(reinterpretAsInt64(arraySum(
             n -> bitShiftLeft(toUInt64(bitAnd(byte_at(bytes, n + 2), 127)), 7 * n), range(length(bytes) - 1)))),
@@ -30,7 +29,7 @@
             arrayMap(
                 part -> (
                     if(map = '', '', toJSONString(substring(part, 3, byte_at(part, 2))) || ':'),
-                    if(map = '', part, substring(part, start_at(part, 4 + byte_at(part, 2))))),
+                    if(map = '', part, substring(part, 5 + byte_at(part, 2) + (byte_at(part, 4 + byte_at(part, 2)) > 127)))),
                 parts_of(list || map))), ',') || if(map = '', ']', '}')) AS json_tree_of,
     (text, flag, whole, real, list, map, bytes) -> multiIf(
         isNotNull(whole), toString(assumeNotNull(whole)),

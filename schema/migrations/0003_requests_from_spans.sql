@@ -10,26 +10,25 @@
 -- a view anew for each insert, function by function.
 CREATE MATERIALIZED VIEW IF NOT EXISTS requests_from_spans_mv $on_cluster
 TO requests$local AS
-WITH words -> arrayFirst(word -> word != '', words) AS first_of
 SELECT
     toDateTime64(Timestamp, 6, 'UTC') AS time,
     TraceId AS trace_id,
     SpanId AS span_id,
-    first_of(arraySlice(found, 1, 3)) AS request_id,
+    firsts[1] AS request_id,
     ServiceName AS service,
-    first_of(arraySlice(found, 4, 2)) AS node,
+    firsts[2] AS node,
     found[6] AS gpu_set,
     if(native = '', found[7], native) AS engine,
     found[8] AS engine_version,
-    first_of(arraySlice(found, 9, 2)) AS model,
+    firsts[3] AS model,
     found[11] AS version,
     found[12] AS replica,
-    first_of(arraySlice(found, 13, 2)) AS tenant,
+    firsts[4] AS tenant,
     found[15] AS sla_class,
-    first_of(arraySlice(found, 16, 2)) AS stream_id,
-    first_of(arraySlice(found, 18, 2)) AS partition_id,
-    first_of(arraySlice(found, 20, 4)) AS operator_id,
-    first_of(arraySlice(found, 24, 2)) AS parallelism,
+    firsts[5] AS stream_id,
+    firsts[6] AS partition_id,
+    firsts[7] AS operator_id,
+    firsts[8] AS parallelism,
     found[26] AS operation,
     found[27] = 'true' AS stream,
     multiIf(native != '', native, found[28] = 'import', 'import', 'otel_attrib') AS source,
@@ -40,9 +39,9 @@ SELECT
         'ok') AS status,
     extract(found[30], '[^"\\[\\],]+') AS finish_reason,
     found[31] AS error_type,
-    toUInt32OrZero(first_of(arraySlice(found, 32, 2))) AS prompt_tokens,
-    toUInt32OrNull(first_of(arraySlice(found, 34, 2))) AS cached_tokens,
-    toUInt32OrZero(first_of(arraySlice(found, 36, 2))) AS output_tokens,
+    toUInt32OrZero(firsts[9]) AS prompt_tokens,
+    toUInt32OrNull(firsts[10]) AS cached_tokens,
+    toUInt32OrZero(firsts[11]) AS output_tokens,
     us[1] AS sla_deadline_ms,
     coalesce(us[2], us[23]) AS ttft_us,
     coalesce(us[3], if(output_tokens > 1, us[24] / (output_tokens - 1), NULL)) AS tpot_us,
@@ -54,8 +53,8 @@ SELECT
     coalesce(us[10], us[27]) AS prefill_us,
     us[11] AS sample_us,
     us[12] AS egress_us,
-    coalesce(us[5], if(isNull(ttft_us), NULL, greatest(0, ttft_us - arraySum(arrayMap(part -> ifNull(part, 0), [
-        ingress_us, tokenize_us, queue_us, kv_init_us, prefill_us, sample_us, egress_us]))))) AS outside_us,
+    coalesce(us[5], if(isNull(ttft_us), NULL, greatest(0, ttft_us - arraySum(
+        arrayMap(part -> ifNull(part, 0), arrayConcat(arraySlice(us, 6, 7), arraySlice(us, 26, 2))))))) AS outside_us,
     us[13] AS decode_batch_wait_us,
     us[14] AS decode_forward_us,
     us[15] AS decode_sample_us,
@@ -77,6 +76,9 @@ FROM
 (
     SELECT
         Timestamp, TraceId, SpanId, ServiceName, StatusCode, native, found,
+        -- Where several names mean one thing: the first that says something, of so many from there on.
+        arrayMap(names -> arrayFirst(word -> word != '', arraySlice(found, names.1, names.2)), [
+            (1, 3), (4, 2), (9, 2), (13, 2), (16, 2), (18, 2), (20, 4), (24, 2), (32, 2), (34, 2), (36, 2)]) AS firsts,
         arrayMap(word -> toUInt64OrNull(word), arraySlice(found, 38, 6)) AS counts,
         -- Microseconds, then what engines give in seconds; neither negative nor nan nor absurd.
         arrayMap(amount -> if(amount >= 0 AND amount < 1e15, amount, NULL), arrayConcat(

@@ -29,7 +29,6 @@ CREATE TABLE IF NOT EXISTS otlp_traces $on_cluster
 )
 ENGINE = Null;
 
--- One level a time, so that what belongs to a resource is converted once and not for each of its spans.
 CREATE MATERIALIZED VIEW IF NOT EXISTS otlp_traces_mv $on_cluster
 TO otel_traces$local AS
 WITH
@@ -62,24 +61,14 @@ SELECT
     arrayMap(attributes -> flat_map_of(attributes), span.links.attributes) AS `Links.Attributes`
 FROM
 (
-    SELECT ResourceAttributes, ScopeName, ScopeVersion, arrayJoin(spans) AS span
+    SELECT
+        map_of(resource_span.resource.attributes) AS ResourceAttributes,
+        scope_span.scope.name AS ScopeName,
+        scope_span.scope.version AS ScopeVersion,
+        arrayJoin(scope_span.spans) AS span
     FROM
     (
-        SELECT
-            ResourceAttributes,
-            scope_span.scope.name AS ScopeName,
-            scope_span.scope.version AS ScopeVersion,
-            scope_span.spans AS spans
-        FROM
-        (
-            SELECT ResourceAttributes, arrayJoin(scope_spans) AS scope_span
-            FROM
-            (
-                SELECT
-                    map_of(resource_span.resource.attributes) AS ResourceAttributes,
-                    resource_span.scope_spans AS scope_spans
-                FROM (SELECT arrayJoin(resource_spans) AS resource_span FROM otlp_traces)
-            )
-        )
+        SELECT arrayJoin(resource_spans) AS resource_span, arrayJoin(resource_span.scope_spans) AS scope_span
+        FROM otlp_traces
     )
 );

@@ -4,7 +4,8 @@ One server for each way is started and warmed; then, round after round, each in 
 requests as fast as its clients take them while the others are stopped with SIGSTOP. So two ways are
 compared within seconds of each other on the same machine, and a figure is the median over rounds of the
 ratio to the plain server of that round. Exports go to a real `otel-attrib up` on the same cores: its
-work counts against the way that caused it.
+work counts against the way that caused it. CPU per token is that of the server's own processes, exporting
+included, as the kernel counts it; other load on the machine moves it least.
 
     python benchmarks/vllm_overhead.py --rounds 7 --json build/bench/vllm_overhead.json
 """
@@ -16,6 +17,7 @@ import os
 import secrets
 import signal
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,15 +25,20 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.process import cpu_s
+
 from otel_attrib.demo.arrivals import load
 from otel_attrib.demo.client import Exchange, exchange
 from otel_attrib.demo.environment import VLLM_VERSION, ensure_model, ensure_vllm, server_environment
 from otel_attrib.demo.process import Child, free_port
-from otel_attrib.demo.server import ServerShape, start_vllm
+from otel_attrib.demo.server import ServerShape, engine_processes, start_vllm
 from otel_attrib.demo.service import OURS, Service
 from otel_attrib.demo.workload import Planned, plan
 
 PLAIN = "plain"
+EXPORT_S = 1.5  # a batch of spans leaves within a second
 SHAPE = ServerShape(max_num_seqs=16, kv_blocks=96)
 
 
@@ -63,6 +70,15 @@ WAYS = {
 }
 
 
+@dataclass(frozen=True)
+class Round:
+    """One way's turn."""
+
+    tokens_per_s: float
+    cpu_us_per_token: float
+    ttft_ms: list[float]
+
+
 @dataclass
 class Server:
     """A running server that is asleep unless it is its turn."""
@@ -75,13 +91,21 @@ class Server:
         """Let every process of the server run, or none."""
         os.killpg(self.child.pid, signal.SIGCONT if yes else signal.SIGSTOP)
 
+    def turn(self, planned: Sequence[Planned], clients: int) -> Round:
+        """Wake, serve everything, tell the last spans, sleep."""
+        self.awake(True)
+        before = self.cpu_us()
+        seen, took = asyncio.run(serve(self.port, planned, clients))
+        time.sleep(EXPORT_S)
+        used = self.cpu_us() - before
+        self.awake(False)
+        tokens = sum(one.output_tokens or 0 for one in seen)
+        waited = [(one.events_ns[0] - one.sent_ns) / 1e6 for one in seen]
+        return Round(tokens / took, used / tokens, waited)
 
-@dataclass(frozen=True)
-class Round:
-    """One way's turn; times in ms."""
-
-    tokens_per_s: float
-    ttft_ms: list[float]
+    def cpu_us(self) -> float:
+        """CPU time so far of the API server, the engine core and its workers."""
+        return 1e6 * sum(map(cpu_s, (self.child.pid, *engine_processes(self.child.pid).values())))
 
 
 def main() -> int:
@@ -117,9 +141,7 @@ def measure(
     for turn in range(args.rounds):
         # Every round begins with another way, so none always runs on the warmest machine.
         for server in servers[turn % len(servers) :] + servers[: turn % len(servers)]:
-            server.awake(True)
-            took = asyncio.run(serve(server.port, requests(args.requests, turn), args.clients))
-            server.awake(False)
+            took = server.turn(requests(args.requests, turn), args.clients)
             rounds[server.way.name].append(took)
             print(f"  round {turn + 1} {server.way.name}: {took.tokens_per_s:.0f} tokens/s", flush=True)
     for server in servers:
@@ -156,8 +178,8 @@ def requests(count: int, turn: int) -> list[Planned]:
     return [replace(request, index=index) for index, request in enumerate(planned[:count])]
 
 
-async def serve(port: int, planned: Sequence[Planned], clients: int) -> Round:
-    """Send all requests, `clients` at a time."""
+async def serve(port: int, planned: Sequence[Planned], clients: int) -> tuple[list[Exchange], float]:
+    """Send all requests, `clients` at a time; return what was seen and the seconds it took."""
     waiting, seen = list(reversed(planned)), list[Exchange]()
 
     async def client() -> None:
@@ -171,8 +193,7 @@ async def serve(port: int, planned: Sequence[Planned], clients: int) -> Round:
     took = time.perf_counter() - began
     if any(one.http_status != 200 or one.truncated for one in seen):
         raise SystemExit("a request failed; the figures would mean nothing")
-    tokens = sum(one.output_tokens or 0 for one in seen)
-    return Round(tokens / took, [(one.events_ns[0] - one.sent_ns) / 1e6 for one in seen])
+    return seen, took
 
 
 @dataclass(frozen=True)
@@ -183,37 +204,38 @@ class Figure:
     tokens_per_s: float
     throughput_ratio: float
     throughput_ratio_range: tuple[float, float]
+    cpu_us_per_token: float
+    cpu_ratio: float
     ttft_p50_ms: float
     ttft_p99_ms: float
-    p50_ratio: float
 
 
 def figure(way: Way, rounds: dict[str, list[Round]]) -> Figure:
     mine, plain = rounds[way.name], rounds[PLAIN]
     ratios = [a.tokens_per_s / b.tokens_per_s for a, b in zip(mine, plain, strict=True)]
-    middles = [
-        statistics.median(a.ttft_ms) / statistics.median(b.ttft_ms) for a, b in zip(mine, plain, strict=True)
-    ]
+    cpu = [a.cpu_us_per_token / b.cpu_us_per_token for a, b in zip(mine, plain, strict=True)]
     every = sorted(value for one in mine for value in one.ttft_ms)
     return Figure(
         way.name,
         statistics.median(one.tokens_per_s for one in mine),
         statistics.median(ratios),
         (min(ratios), max(ratios)),
+        statistics.median(one.cpu_us_per_token for one in mine),
+        statistics.median(cpu),
         statistics.median(every),
         every[int(0.99 * len(every))],
-        statistics.median(middles),
     )
 
 
 def show(figures: Sequence[Figure], args: argparse.Namespace) -> None:
-    head = f"{'way':12}{'tokens/s':>9}{'ratio':>8}{'of rounds':>14}"
-    print(f"\n{head}{'P50 TTFT':>11}{'ratio':>7}{'P99 TTFT':>12}")
+    head = f"{'way':12}{'tokens/s':>9}{'ratio':>7}{'of rounds':>13}"
+    print(f"\n{head}{'CPU/token':>11}{'ratio':>7}{'P50 TTFT':>10}{'P99 TTFT':>10}")
     for one in figures:
         low, high = one.throughput_ratio_range
         print(
-            f"{one.way:12}{one.tokens_per_s:9.0f}{one.throughput_ratio:8.3f}{f'{low:.3f}…{high:.3f}':>14}"
-            f"{one.ttft_p50_ms:8.1f} ms{one.p50_ratio:7.3f}{one.ttft_p99_ms:9.1f} ms"
+            f"{one.way:12}{one.tokens_per_s:9.0f}{one.throughput_ratio:7.3f}{f'{low:.2f}…{high:.2f}':>13}"
+            f"{one.cpu_us_per_token:8.0f} µs{one.cpu_ratio:7.3f}"
+            f"{one.ttft_p50_ms:7.1f} ms{one.ttft_p99_ms:7.0f} ms"
         )
     print(
         f"\n{args.rounds} rounds of {args.requests} requests by {args.clients} clients; vLLM {VLLM_VERSION}, "

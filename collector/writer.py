@@ -96,6 +96,7 @@ class Writer:
         self._pauses = pauses
         self._threads_each = threads
         self._tries: Counter[str] = Counter()
+        self._unwell: set[str] = set()
         self._stopping = Event()
         self._drained = Event()
         self._queues: dict[str, Queue[Segment]] = {signal: Queue() for signal in inserts}
@@ -160,12 +161,17 @@ class Writer:
         except StoreError as fault:
             self._counters.failures.labels(segment.signal).inc()
             self._tries[segment.token] += 1
-            _log.warning("%s waits: %s", segment.token, fault)
+            if segment.signal not in self._unwell:
+                self._unwell.add(segment.signal)
+                _log.warning("the store does not take %s, they wait in the spool: %s", segment.signal, fault)
             return False
         except Exception:
             self._counters.failures.labels(segment.signal).inc()
             _log.exception("%s waits", segment.token)
             return False
+        if segment.signal in self._unwell:
+            self._unwell.discard(segment.signal)
+            _log.warning("the store takes %s again", segment.signal)
         self._counters.written.labels(segment.signal).inc(written)
         self._tries.pop(segment.token, None)
         self._done(segment)

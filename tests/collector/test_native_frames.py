@@ -1,5 +1,6 @@
 """Native blocks for clients of every protocol version, over every type that our tables and users have."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,8 +11,7 @@ from clickhouse_connect.driver.transform import NativeTransform
 from otel_attrib.collector.native_columns import Reader, skip_column
 from otel_attrib.collector.native_frames import frames
 from otel_attrib.collector.query_fault import QueryFault
-
-chdb = pytest.importorskip("chdb")
+from otel_attrib.schema.store import open_store
 
 TYPES = {
     "numbers": "number, toInt8(number), toUInt256(number), toFloat32(number), number % 2 = 0",
@@ -43,10 +43,13 @@ def native(connection: Any, columns: str, rows: int = 5) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def connection() -> Any:
-    """An engine without a store."""
-    with chdb.connect(":memory:") as opened:
-        yield opened
+def connection() -> Iterator[Any]:
+    """An engine without a store; opened like one, so that its time zone is the one that stores need."""
+    with open_store("chdb://memory"):
+        import chdb
+
+        with chdb.connect(":memory:") as opened:
+            yield opened
 
 
 def rows_of(data: bytes, block_info: bool) -> list[tuple[object, ...]]:

@@ -50,15 +50,21 @@ def run(args: argparse.Namespace) -> int:
 
     names = ("dsn", "host", "otlp_grpc_port", "otlp_http_port", "clickhouse_port", "http_port")
     settings = load(**{name: getattr(args, name) for name in (*names, "spool", "spool_limit")})
-    logging.basicConfig(
-        level=logging.WARNING, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s"
-    )
+    _log_to_stderr()
     try:
         from otel_attrib.collector.up import serve
     except ImportError as missing:
         raise MissingExtra("otel-attrib up", "store,server") from missing
     serve(settings, _print_json if args.json else _print)
     return 0
+
+
+def _log_to_stderr() -> None:
+    form = "%(asctime)s %(levelname)s %(message)s"
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format=form)
+    # What these say of a store that is down we say once, in a line of our own.
+    for name in ("urllib3", "clickhouse_connect"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _print_json(addresses: Mapping[str, str]) -> None:

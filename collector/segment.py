@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from zlib import crc32
 
-__all__ = ["SUFFIX", "OpenSegment", "Record", "Segment", "digest", "read", "sync_directory"]
+__all__ = ["SUFFIX", "OpenSegment", "Record", "Segment", "digest", "read", "recover", "sync_directory"]
 
 SUFFIX = ".seg"
 _MAGIC = b"OASPOOL1"
@@ -114,7 +114,12 @@ class OpenSegment:
         self._path.unlink(missing_ok=True)
 
 
-def read(path: Path) -> tuple[list[Record], int, int]:
+def read(path: Path) -> list[Record]:
+    """The records of a segment of this process, which are whole."""
+    return [record for record, _ in _records(memoryview(path.read_bytes()))]
+
+
+def recover(path: Path) -> tuple[list[Record], int, int]:
     """Whole records, how many damaged ones lie between them, and the length without the torn tail."""
     data = path.read_bytes()
     if not data.startswith(_MAGIC):

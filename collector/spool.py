@@ -18,7 +18,7 @@ from threading import Lock, Thread
 
 from otel_attrib.collector.counters import Counters
 from otel_attrib.collector.digests import Digests
-from otel_attrib.collector.segment import SUFFIX, OpenSegment, Record, Segment, digest, read
+from otel_attrib.collector.segment import SUFFIX, OpenSegment, Record, Segment, digest, recover
 from otel_attrib.config import Settings
 from otel_attrib.errors import OtelAttribError
 
@@ -111,7 +111,7 @@ class Spool:
             _log.warning("digests of %d requests are not on disk: %s", len(segment.digests), fault.strerror)
 
     def _replay(self, path: Path) -> None:
-        records, damaged, whole = read(path)
+        records, damaged, whole = recover(path)
         torn = path.stat().st_size - whole
         signal = path.stem.partition("-")[0]
         if torn:

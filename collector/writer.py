@@ -72,8 +72,10 @@ _STATE = frozenset(
         999,  # KEEPER_EXCEPTION
     )
 )
-# A code of neither kind is taken for the content's after so many tries.
+# A block that still needs more memory than there is after so many tries is halved, and a code of
+# neither kind is then taken for the content's.
 _PATIENCE = 10
+_MEMORY = 241
 
 
 class Writer:
@@ -152,7 +154,7 @@ class Writer:
 
     def _write(self, segment: Segment) -> bool:
         try:
-            records = read(segment.path)[0]
+            records = read(segment.path)
             written = self._insert(segment.signal, records, segment.token)
         except FileNotFoundError:
             _log.error("%s has vanished from the spool", segment.token)
@@ -182,35 +184,42 @@ class Writer:
         try:
             self._send(signal, [record.payload for record in records], token)
         except StoreError as fault:
-            if not self._is_content(fault, token):
+            tries = self._tries[token.partition(".")[0]]
+            if fault.code == _MEMORY and len(records) > 1 and tries >= _PATIENCE:
+                return self._halves(signal, records, token)
+            if not _is_content(fault, tries):
                 raise
             # A store that refuses even an empty request is unwell; the requests are not at fault.
             self._inserts[signal]([b""], f"{token}.probe")
             if len(records) == 1:
                 return self._single(signal, records[0], token, fault)
-            half = len(records) // 2
-            return self._insert(signal, records[:half], f"{token}.0") + self._insert(
-                signal, records[half:], f"{token}.1"
-            )
+            return self._halves(signal, records, token)
         return sum(record.items for record in records)
+
+    def _halves(self, signal: str, records: Sequence[Record], token: str) -> int:
+        half = len(records) // 2
+        first = self._insert(signal, records[:half], f"{token}.0")
+        return first + self._insert(signal, records[half:], f"{token}.1")
 
     def _single(self, signal: str, record: Record, token: str, fault: StoreError) -> int:
         """Try one request once more without what no schema knows; else set it aside."""
         try:
             self._send(signal, [self._quarantine.clean(signal, record.payload)], f"{token}.clean")
         except StoreError as again:
-            if not self._is_content(again, token):
+            if not _is_content(again, self._tries[token.partition(".")[0]]):
                 raise
             self._quarantine.put(signal, record, token, str(fault))
             return 0
         return record.items
 
-    def _is_content(self, fault: StoreError, token: str) -> bool:
-        if fault.code is None or fault.code in _STATE:
-            return False
-        return fault.code in _CONTENT or self._tries[token.partition(".")[0]] >= _PATIENCE
-
     def _send(self, signal: str, payloads: Sequence[bytes], token: str) -> None:
         with self._counters.write_seconds.time():
             self._inserts[signal](payloads, token)
         self._counters.blocks.labels(signal).inc()
+
+
+def _is_content(fault: StoreError, tries: int) -> bool:
+    """Whether the requests are at fault, and not the store's state."""
+    if fault.code is None or fault.code in _STATE:
+        return False
+    return fault.code in _CONTENT or tries >= _PATIENCE

@@ -75,7 +75,7 @@ class Service:
     def kept(self) -> list[bytes]:
         """Every payload kept, after the end."""
         self.stop()
-        return [record.payload for segment in self.segments for record in read(segment.path)[0]]
+        return [record.payload for segment in self.segments for record in read(segment.path)]
 
     def total(self, name: str, **labels: str) -> float:
         """One counter."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_attrib.collector.segment import OpenSegment, Record, Segment, digest, read
+from otel_attrib.collector.segment import OpenSegment, Record, Segment, digest, read, recover
 
 
 def record(text: str, items: int = 1) -> Record:
@@ -24,11 +24,12 @@ def segment(tmp_path: Path) -> Segment:
 
 def test_what_is_written_is_read(segment: Segment) -> None:
     """Payloads, counts, size, signal and token come back."""
-    records, damaged, whole = read(segment.path)
+    records, damaged, whole = recover(segment.path)
 
     assert [record("first"), record("second" * 20_000, 2), record("third", 3)] == records
     assert (0, segment.path.stat().st_size) == (damaged, whole)
     assert (6, segment.size, "traces") == (segment.items, whole, segment.signal)
+    assert records == read(segment.path)
     assert segment.path.name == f"{segment.token}.seg"
     assert tuple(r.digest for r in records) == segment.digests
 
@@ -38,7 +39,7 @@ def test_torn_tail(segment: Segment, lost: int) -> None:
     """A file that ends within its last record gives the records before it."""
     os.truncate(segment.path, segment.size - lost)
 
-    records, damaged, whole = read(segment.path)
+    records, damaged, whole = recover(segment.path)
 
     assert [1, 2] == [r.items for r in records]
     assert (0, segment.size - record("third").size) == (damaged, whole)
@@ -48,7 +49,7 @@ def test_tail_of_zeros(segment: Segment) -> None:
     """Room that the file system gave but never filled is a torn tail."""
     os.truncate(segment.path, segment.size + 4096)
 
-    records, damaged, whole = read(segment.path)
+    records, damaged, whole = recover(segment.path)
 
     assert (3, 0, segment.size) == (len(records), damaged, whole)
 
@@ -59,7 +60,7 @@ def test_last_payload_not_on_disk(segment: Segment) -> None:
         file.seek(segment.size - 5)
         file.write(bytes(5))
 
-    records, damaged, whole = read(segment.path)
+    records, damaged, whole = recover(segment.path)
 
     assert (2, 0, segment.size - record("third", 3).size) == (len(records), damaged, whole)
 
@@ -70,7 +71,7 @@ def test_damage_in_the_middle(segment: Segment) -> None:
         file.seek(8 + record("first").size + 100)
         file.write(b"\xff")
 
-    records, damaged, whole = read(segment.path)
+    records, damaged, whole = recover(segment.path)
 
     assert [1, 3] == [r.items for r in records]
     assert (1, segment.size) == (damaged, whole)
@@ -82,7 +83,7 @@ def test_foreign_file(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "traces-1.seg"
     path.write_bytes(data)
 
-    assert ([], 0, 0) == read(path)
+    assert ([], 0, 0) == recover(path)
 
 
 def test_failed_write_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +105,7 @@ def test_failed_write_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pyt
     monkeypatch.undo()
     open_segment.append([record("after")])
 
-    assert [b"before", b"after"] == [r.payload for r in read(open_segment.close().path)[0]]
+    assert [b"before", b"after"] == [r.payload for r in read(open_segment.close().path)]
 
 
 def test_failed_creation_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

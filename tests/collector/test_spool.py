@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from otel_attrib.collector.counters import Counters
-from otel_attrib.collector.segment import Segment, read
+from otel_attrib.collector.segment import Segment, read, recover
 from otel_attrib.collector.spool import Spool, SpoolFull
 from otel_attrib.config import Settings
 
@@ -38,7 +38,7 @@ class Sink(list[Segment]):
 
     def payloads(self) -> list[bytes]:
         """Every payload on disk."""
-        return [record.payload for segment in self for record in read(segment.path)[0]]
+        return [record.payload for segment in self for record in read(segment.path)]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_acknowledged_is_on_disk(make: Make, tmp_path: Path) -> None:
 
     assert spool.append("traces", b"one", 7).result(5) is True
     (path,) = tmp_path.glob("traces-*.seg")
-    records, damaged, _ = read(path)
+    records, damaged, _ = recover(path)
     assert ([b"one"], [7], 0) == ([r.payload for r in records], [r.items for r in records], damaged)
 
 
@@ -216,7 +216,7 @@ def test_refused_is_not_remembered(make: Make, sink: Sink) -> None:
     spool.done(sink.wait(1)[0])
 
     assert spool.append("traces", b"b" * 900, 1).result(5) is True
-    assert b"b" * 900 == read(sink.wait(2)[1].path)[0][0].payload
+    assert b"b" * 900 == read(sink.wait(2)[1].path)[0].payload
 
 
 @pytest.mark.parametrize("call", ["write", "fdatasync"])

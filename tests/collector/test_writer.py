@@ -170,6 +170,18 @@ def test_unknown_code(tmp_path: Path) -> None:
     assert 1.0 == bench.total("quarantined_items_total")
 
 
+def test_block_too_large_for_the_stores_memory(tmp_path: Path) -> None:
+    """Tried ten times as it is, for memory comes and goes, and then by halves; nothing is set aside."""
+    full = StoreError("Code: 241. Memory limit exceeded", 241)
+    store = FakeStore(lambda payloads: full if len(payloads) > 2 else None)
+    bench = Bench(tmp_path, store)
+    token = bench.submit(b"a", b"b", b"c", b"d")
+    bench.wait(1)
+
+    assert {f"{token}.0": [b"a", b"b"], f"{token}.1": [b"c", b"d"]} == store.blocks
+    assert (11, 4.0) == (store.calls.count(token), bench.total("written_items_total"))
+
+
 def test_quarantine_is_bounded(tmp_path: Path) -> None:
     """Past its limit a refused request is counted as lost."""
     large = b"\x0a\x00" * 400

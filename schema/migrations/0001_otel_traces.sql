@@ -1,6 +1,7 @@
 -- Spans, column for column as the OpenTelemetry Collector's ClickHouse exporter makes them, so that it
 -- can write here in our receiver's place. Its four bloom filters over attribute keys and values are
 -- left out: they cost a third of the ingest rate, and requests are looked up in `requests`.
+-- merge_selector_base: blocks come large already, so parts are merged rarer than by default.
 -- ORDER BY: a service's spans of one name lie together, so their attributes compress and are skipped.
 CREATE TABLE IF NOT EXISTS otel_traces$local $on_cluster
 (
@@ -44,7 +45,8 @@ PARTITION BY toDate(Timestamp)
 PRIMARY KEY (ServiceName, SpanName, toDateTime(Timestamp))
 ORDER BY (ServiceName, SpanName, toDateTime(Timestamp), Timestamp)
 TTL toDateTime(Timestamp) + toIntervalDay($ttl_days)
-SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1, non_replicated_deduplication_window = $window;
+SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1, non_replicated_deduplication_window = $window,
+    merge_selector_base = 16;
 
 -- Where in time a trace lies, so that a trace id alone finds its partition.
 CREATE TABLE IF NOT EXISTS otel_traces_trace_id_ts$local $on_cluster

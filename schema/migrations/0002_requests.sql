@@ -66,4 +66,5 @@ ENGINE = ${replicated}MergeTree
 PARTITION BY toDate(time)
 ORDER BY (service, time)
 TTL toDateTime(time) + toIntervalDay($ttl_days)
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = $window;
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = $window,
+    merge_selector_base = 16;

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,6 +118,18 @@ def test_trace_lookup(store: Store, captures: tuple[bytes, ...]) -> None:
     assert {trace: (min(at), max(at)) for trace, at in times.items()} == {
         row["TraceId"]: (row["start"], row["stop"]) for row in rows
     }
+
+
+def test_nothing_is_left_behind(
+    store: Store, spans: Spans, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An insert leaves no file in the current directory, nor among the temporary ones."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    insert_traces(store, [spans({"a": 1})], token="t")
+
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_nothing_to_insert(store: Store) -> None:

@@ -7,6 +7,7 @@ lines of HTTP that one speaks: the SQL, the settings and the bytes are those tha
 import tempfile
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qsl, urlsplit
 
@@ -80,8 +81,9 @@ class Front(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def remote(engine: Store) -> Iterator[Store]:
+def remote(engine: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A store that knows only an address, a user and a database that is not there yet."""
+    monkeypatch.chdir(tmp_path)  # chDB, unlike a server, keeps a format sent as text where it is called
     server = ThreadingHTTPServer(("127.0.0.1", 0), Front)
     thread = Thread(target=server.serve_forever)
     thread.start()

@@ -21,6 +21,7 @@ class Counters:
     def __init__(self) -> None:
         """Start every count at 0 in a registry of its own."""
         self.registry = CollectorRegistry()
+        self._labels: dict[str, tuple[str, ...]] = {}
         self.received = self._count("received_requests", "requests that arrived", "signal", "transport")
         self.received_bytes = self._count("received_bytes", "bytes of requests, decompressed", "signal")
         self.accepted_requests = self._count("accepted_requests", "requests kept and acknowledged", "signal")
@@ -51,6 +52,10 @@ class Counters:
         """Every count and gauge that is not 0, by name and labels: `accepted_items{signal="traces"}`."""
         return {name: value for name, value in self._samples() if value}
 
+    def labels(self, name: str) -> tuple[str, ...]:
+        """The label names of one metric, given with its prefix."""
+        return self._labels.get(name, ())
+
     def _samples(self) -> Iterator[tuple[str, float]]:
         metric: Metric
         for metric in self.registry.collect():
@@ -62,9 +67,11 @@ class Counters:
                 yield (f"{name}{{{labels}}}" if labels else name), sample.value
 
     def _count(self, name: str, meaning: str, *labels: str) -> Counter:
+        self._labels[f"otel_attrib_{name}"] = labels
         return Counter(f"otel_attrib_{name}", meaning, labels, registry=self.registry)
 
     def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        self._labels[f"otel_attrib_{name}"] = labels
         return Gauge(f"otel_attrib_{name}", meaning, labels, registry=self.registry)
 
     def _time(self, name: str, meaning: str) -> Histogram:

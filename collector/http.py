@@ -111,12 +111,15 @@ class _Body:
         limit, size, parts = self._receiver.limit, 0, []
         if int(request.headers.get("content-length") or 0) > limit:
             raise Refusal("too_large", f"the body is larger than {limit} bytes")
-        async for part in request.stream():
-            self._hold(len(part))
-            size += len(part)
-            if size > limit:
-                raise Refusal("too_large", f"the body is larger than {limit} bytes")
-            parts.append(part)
+        try:
+            async for part in request.stream():
+                self._hold(len(part))
+                size += len(part)
+                if size > limit:
+                    raise Refusal("too_large", f"the body is larger than {limit} bytes")
+                parts.append(part)
+        except ClientDisconnect:
+            raise Refusal("disconnected", "the client went away") from None
         return b"".join(parts)
 
     def _hold(self, size: int) -> None:

@@ -7,6 +7,7 @@ survives a crash, and what it was not told it may send again.
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from hmac import compare_digest
 from typing import Any
 
@@ -75,6 +76,11 @@ class Receiver:
         except Refusal as refusal:
             self.refused(signal.name, refusal)
             raise
+        except _LeftBehind:
+            raise
+        except asyncio.CancelledError:
+            self.refused(signal.name, Refusal("disconnected", "the client went away"))
+            raise
 
     def refused(self, signal: str, refusal: Refusal) -> None:
         """Count one request as refused."""
@@ -98,15 +104,29 @@ class Receiver:
                 verdict = await asyncio.to_thread(check, signal, body, is_json)
         else:
             verdict = check(signal, body, is_json)
-        stored = await self._keep(signal, verdict) if verdict.items else True
-        self._count(signal, verdict, stored)
+        if verdict.items:
+            await self._keep(signal, verdict)
+        else:
+            self._count(signal, verdict, stored=True)
         return verdict
 
-    async def _keep(self, signal: Signal, verdict: Verdict) -> bool:
+    async def _keep(self, signal: Signal, verdict: Verdict) -> None:
+        """What has come this far is kept and counted, whether the client waits for the answer or not."""
+        task = asyncio.ensure_future(self._store(signal, verdict))
         try:
-            return await asyncio.wrap_future(self._spool.append(signal.name, verdict.payload, verdict.items))
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(partial(self._count_alone, signal))
+            raise _LeftBehind from None
+
+    async def _store(self, signal: Signal, verdict: Verdict) -> None:
+        try:
+            stored = await asyncio.wrap_future(
+                self._spool.append(signal.name, verdict.payload, verdict.items)
+            )
         except SpoolFull as full:
             raise Refusal("spool_full", str(full)) from full
+        self._count(signal, verdict, stored)
 
     def _count(self, signal: Signal, verdict: Verdict, stored: bool) -> None:
         if verdict.rejected:
@@ -116,6 +136,15 @@ class Receiver:
             self._counters.accepted.labels(signal.name).inc(verdict.items)
         else:
             self._counters.duplicates.labels(signal.name).inc()
+
+    def _count_alone(self, signal: Signal, task: "asyncio.Task[None]") -> None:
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, Refusal):
+            self.refused(signal.name, fault)
+
+
+class _LeftBehind(asyncio.CancelledError):
+    """The client went away while its request was being kept, which goes on and counts itself."""
 
 
 def answer(signal: Signal, verdict: Verdict) -> Any:

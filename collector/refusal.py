@@ -37,6 +37,8 @@ REASONS = {
     "busy": Reason(429, StatusCode.RESOURCE_EXHAUSTED, 1),
     "spool_full": Reason(503, StatusCode.UNAVAILABLE, 5),
     "stopping": Reason(503, StatusCode.UNAVAILABLE, 1),
+    # Nobody reads this answer; it is a name to count by.
+    "disconnected": Reason(499, StatusCode.CANCELLED),
     "internal": Reason(500, StatusCode.INTERNAL),
 }
 

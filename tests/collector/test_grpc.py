@@ -1,6 +1,7 @@
 """OTLP over gRPC: every code the specification asks for, each beside a good neighbour."""
 
 import os
+import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -190,6 +191,28 @@ def test_many_channels(service: Service) -> None:
         list(pool.map(send, good))
 
     assert sorted(request for requests in good for request in requests) == sorted(service.kept)
+
+
+def test_client_gives_up(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request whose client no longer waits is kept and counted like any other."""
+    sync, synced = os.fdatasync, threading.Event()
+
+    def slow(fd: int) -> None:
+        synced.wait(5)
+        sync(fd)
+
+    service = serve()
+    monkeypatch.setattr(os, "fdatasync", slow)
+    body = bodies.traces().SerializeToString()
+    with grpc.insecure_channel(f"127.0.0.1:{service.grpc_port}") as channel:
+        export: Any = channel.unary_unary(TRACES.method)
+        with pytest.raises(grpc.RpcError, match="Deadline"):
+            export(body, timeout=0.5)
+    synced.set()
+
+    assert [body] == service.kept
+    assert 1.0 == service.total("accepted_requests_total", signal="traces")
+    assert 1.0 == service.total("received_requests_total", signal="traces", transport="grpc")
 
 
 def test_metrics_and_logs_have_their_own_words(service: Service) -> None:

@@ -345,6 +345,7 @@ def test_client_gone(service: Service) -> None:
     assert 200 == post(service, body).status_code
     assert [body] == service.kept
     assert "in_flight_bytes" not in service.counters.totals()
+    assert 1.0 == service.total("refused_requests_total", signal="traces", reason="disconnected")
 
 
 def test_stopping(service: Service) -> None:

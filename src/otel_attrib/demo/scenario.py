@@ -37,7 +37,7 @@ class Pace:
     # Silences are cut to this many mean gaps.
     longest_silence: float = 5.0
     hogs_per_core: int = 2
-    cache_blocks: int = 12
+    cache_blocks: int = 14
 
 
 @dataclass(slots=True)

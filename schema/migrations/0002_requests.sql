@@ -67,4 +67,4 @@ PARTITION BY toDate(time)
 ORDER BY (service, time)
 TTL toDateTime(time) + toIntervalDay($ttl_days)
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = $window,
-    merge_selector_base = 16;
+    merge_selector_base = 16, min_bytes_for_wide_part = 134217728;

@@ -45,7 +45,7 @@ PARTITION BY toDate(bucket)
 ORDER BY (service, model, bucket, engine, version, node, gpu_set, replica, tenant, sla_class, partition_id, operator_id)
 TTL bucket + toIntervalDay($ttl_days)
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = $window,
-    merge_selector_base = 16;
+    merge_selector_base = 16, min_bytes_for_wide_part = 134217728;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS requests_10s_mv $on_cluster
 TO requests_10s$local AS

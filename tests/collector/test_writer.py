@@ -92,6 +92,22 @@ def test_one_segment_is_one_insert(tmp_path: Path) -> None:
     assert (2.0, 1.0) == (bench.total("written_items_total"), bench.total("written_blocks_total"))
 
 
+def test_small_inserts_are_spaced(tmp_path: Path) -> None:
+    """A signal is busy during an insert and for three times as long after it; another signal is not."""
+    store = FakeStore()
+    bench = Bench(tmp_path, store)
+    assert not bench.writer.is_busy("traces")
+    store.fault = lambda payloads: time.sleep(0.2)
+    began = time.monotonic()
+    bench.submit(b"a")
+    bench.wait(1)
+    took = time.monotonic() - began
+
+    assert (True, False) == (bench.writer.is_busy("traces"), bench.writer.is_busy("logs"))
+    time.sleep(3 * took)
+    assert not bench.writer.is_busy("traces")
+
+
 def test_store_down(tmp_path: Path) -> None:
     """Inserts are tried again under the same token until the store is back; nothing is halved."""
     attempts = iter([DOWN, DOWN, StoreError("Code: 252. Too many parts", 252), None])

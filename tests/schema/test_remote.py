@@ -55,10 +55,14 @@ class Front(BaseHTTPRequestHandler):
 
     def _run(self, params: dict[str, str], body: bytes) -> bytes:
         bound = {key[6:]: value for key, value in params.items() if key.startswith("param_")}
-        with chdb.connect(":memory:") as engine, tempfile.NamedTemporaryFile() as file:
+        with (
+            chdb.connect(":memory:") as engine,
+            tempfile.NamedTemporaryFile() as file,
+            tempfile.NamedTemporaryFile(suffix=".proto") as schema,
+        ):
             if "database" in params:
                 engine.query(f"USE `{params['database']}`")
-            for key, value in params.items():
+            for key, value in self._settings(params, schema.name).items():
                 if key not in TRANSPORT and not key.startswith("param_"):
                     quoted = value.replace("\\", "\\\\").replace("'", "\\'")
                     engine.query(f"SET {key} = '{quoted}'")
@@ -71,6 +75,14 @@ class Front(BaseHTTPRequestHandler):
             engine.query(f"{head.decode()} FROM INFILE '{file.name}' FORMAT {fmt.decode()}")
             return b""
 
+    def _settings(self, params: dict[str, str], file: str) -> dict[str, str]:
+        """As sent, but the format's text as a file: chDB would leave a copy in the current directory."""
+        if params.get("format_schema_source") != "string":
+            return params
+        Path(file).write_text(params["format_schema"], "utf-8")
+        kept = {key: value for key, value in params.items() if not key.startswith("format_schema")}
+        return {**kept, "format_schema": f"{file}:{params['format_schema_message_name']}"}
+
     def _answer(self, code: int, body: bytes, fault: Exception | None = None) -> None:
         self.send_response(code)
         if fault:
@@ -81,9 +93,8 @@ class Front(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def remote(engine: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+def remote(engine: Store) -> Iterator[Store]:
     """A store that knows only an address, a user and a database that is not there yet."""
-    monkeypatch.chdir(tmp_path)  # chDB, unlike a server, keeps a format sent as text where it is called
     server = ThreadingHTTPServer(("127.0.0.1", 0), Front)
     thread = Thread(target=server.serve_forever)
     thread.start()

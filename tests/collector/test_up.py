@@ -127,6 +127,36 @@ def test_official_metric_and_log_exporters(service: Up, transport: str) -> None:
     )
 
 
+def test_example_of_the_specification(service: Up) -> None:
+    """OpenTelemetry's JSON example of a span is stored with every one of its values."""
+    example = Path(__file__).parents[1] / "fixtures/otlp_examples/trace.json"
+    answer = httpx.post(
+        f"{service['otlp_http']}/v1/traces",
+        content=example.read_bytes(),
+        headers={"Content-Type": "application/json"},
+    )
+
+    assert (200, {}) == (answer.status_code, answer.json())
+    expected = [
+        "5b8efff798038103d269b633813fc60c",
+        "eee19b7ec3c1b174",
+        "eee19b7ec3c1b173",
+        "I\\'m a server span",
+        "Server",
+        "my.library",
+        "1544712660000000000",
+        "1000000000",
+        "some value",
+        "my.service",
+    ]
+    service.wait_for(
+        "SELECT TraceId, SpanId, ParentSpanId, SpanName, SpanKind, ScopeName,"
+        " toUnixTimestamp64Nano(Timestamp), Duration, SpanAttributes['my.span.attr'], ServiceName"
+        " FROM otel_traces WHERE ServiceName = 'my.service'",
+        "\t".join(expected),
+    )
+
+
 def test_bad_requests_beside_good_ones(service: Up) -> None:
     """Whatever is sent in between, every good span is stored once, and every bad request is told."""
     good = [bodies.traces(5, name="beside").SerializeToString() for _ in range(20)]

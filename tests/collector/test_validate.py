@@ -1,5 +1,6 @@
 """Judging items: the fast way over whole lists and the slow way over single items say the same."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,3 +104,29 @@ def test_anything_at_all(data: bytes) -> None:
                 assert "malformed" == refusal.name
             else:
                 assert verdict.items >= 0
+
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+@pytest.mark.parametrize(
+    ("name", "signal", "items"),
+    [("trace", TRACES, 1), ("metrics", METRICS, 4), ("logs", LOGS, 1), ("events", LOGS, 1)],
+)
+def test_examples_of_the_specification(name: str, signal: Signal, items: int) -> None:
+    """OpenTelemetry's own JSON examples are good in every item."""
+    verdict = check(signal, (FIXTURES / f"otlp_examples/{name}.json").read_bytes(), is_json=True)
+
+    assert (items, 0) == (verdict.items, verdict.rejected)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((FIXTURES / "engine_captures").rglob("*.pb")), ids=lambda path: path.name
+)
+def test_what_engines_send(path: Path) -> None:
+    """What real inference servers exported passes as it came."""
+    body = path.read_bytes()
+    verdict = check(TRACES, body)
+
+    assert body is verdict.payload
+    assert verdict.items > 0

@@ -69,8 +69,12 @@ class ClickHouseHttp:
         except ClientDisconnect:
             return
 
+    def cancel(self) -> None:
+        """End the statements that run, so that nobody has to wait for them."""
+        self._engine.cancel()
+
     def close(self) -> None:
-        """Wait for running statements."""
+        """Wait for the threads; call it when no request can come any more."""
         self._pool.shutdown()
 
     async def _respond(self, request: Request) -> Response:

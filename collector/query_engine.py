@@ -102,6 +102,12 @@ class QueryEngine:
             connection.close()
             raise fault_of(error) from error
 
+    def cancel(self) -> None:
+        """End every reading statement that runs; each says that it was cancelled."""
+        connection = self._connect()
+        connection.query("KILL QUERY WHERE query_kind != 'Insert' ASYNC")
+        connection.close()
+
     def _connect(self) -> Any:
         from chdb import connect
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp
-
+from otel_attrib.collector.clickhouse_http import ClickHouseHttp
 from otel_attrib.collector.counters import Counters
+from otel_attrib.collector.query_engine import QueryEngine
 from otel_attrib.collector.writer import Insert
 from otel_attrib.config import Settings
 from otel_attrib.errors import StoreError, StoreSchema
@@ -68,11 +68,8 @@ class StoreLink:
         """One function a signal, for the writer."""
         return {name: self._insert(insert) for name, insert in _INSERTS.items()}
 
-    def clickhouse(self, settings: Settings, counters: Counters) -> ASGIApp:
+    def clickhouse(self, settings: Settings, counters: Counters) -> ClickHouseHttp:
         """The ClickHouse port's application over the embedded store."""
-        from otel_attrib.collector.clickhouse_http import ClickHouseHttp
-        from otel_attrib.collector.query_engine import QueryEngine
-
         engine = QueryEngine(
             str(self.dsn.path), self.dsn.database, settings.query_seconds, settings.query_memory
         )

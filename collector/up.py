@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from otel_attrib.collector.clickhouse_http import ClickHouseHttp
 from otel_attrib.collector.counters import Counters
 from otel_attrib.collector.grpc import listen
 from otel_attrib.collector.http import otlp_http
@@ -71,8 +72,9 @@ async def _serve(settings: Settings, ready: Ready) -> None:
     with ExitStack() as stack:
         parts = _parts(settings, dsn, stack)
         sockets = _sockets(settings, dsn, stack)
+        queries = parts.link.clickhouse(settings, parts.counters) if dsn.embedded else None
         grpc_server, grpc_port = await listen(parts.receiver, settings)
-        listeners, addresses = _listeners(settings, parts, sockets, grpc_port)
+        listeners, addresses = _listeners(settings, parts, queries, sockets, grpc_port)
         try:
             for listener in listeners:
                 await listener.start()
@@ -84,9 +86,11 @@ async def _serve(settings: Settings, ready: Ready) -> None:
             await stopped.wait()
         finally:
             parts.receiver.stop()
-            await grpc_server.stop(5)
-            for listener in listeners:
-                await listener.stop()
+            if queries:
+                await asyncio.to_thread(queries.cancel)
+            await asyncio.gather(grpc_server.stop(5), *(listener.stop() for listener in listeners))
+            if queries:
+                await asyncio.to_thread(queries.close)
             await asyncio.to_thread(_drain, parts, settings.stop_seconds)
 
 
@@ -128,7 +132,11 @@ def _sockets(settings: Settings, dsn: Dsn, stack: ExitStack) -> dict[str, socket
 
 
 def _listeners(
-    settings: Settings, parts: _Parts, sockets: Mapping[str, socket.socket], grpc_port: int
+    settings: Settings,
+    parts: _Parts,
+    queries: ClickHouseHttp | None,
+    sockets: Mapping[str, socket.socket],
+    grpc_port: int,
 ) -> tuple[list[Listener], dict[str, str]]:
     otlp = Listener(
         otlp_http(parts.receiver, settings.cors_origins),
@@ -144,8 +152,8 @@ def _listeners(
         "clickhouse": parts.link.address,
     }
     listeners = [otlp]
-    if "clickhouse" in sockets:
-        listeners.append(Listener(parts.link.clickhouse(settings, parts.counters), sockets["clickhouse"]))
+    if queries:
+        listeners.append(Listener(queries, sockets["clickhouse"]))
         addresses["clickhouse"] = f"http://{host}:{listeners[-1].port}"
     addresses["http"] = f"http://{host}:{sockets['http'].getsockname()[1]}"
     status = status_app(addresses, parts.link.dsn.database, parts.counters, parts.link.trouble)

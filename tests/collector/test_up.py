@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -280,6 +281,30 @@ def test_clean_stop_and_restart(up: Start, tmp_path: Path, number: int) -> None:
 
     assert "100" == second.query("SELECT count() FROM otel_traces WHERE SpanName = 'late'")
     assert 0 == second.stop()
+
+
+def test_stop_does_not_wait_for_queries(up: Start) -> None:
+    """A statement of an hour, streamed or not, is cancelled when the service stops."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    service = up("--dsn=chdb://memory", OTEL_ATTRIB_QUERY_SECONDS="1h")
+    endless = "SELECT {} FROM numbers(1000000000000) WHERE sipHash64(number) = 1"
+
+    def ask(what: str) -> int:
+        try:
+            return httpx.post(service["clickhouse"], content=endless.format(what), timeout=60).status_code
+        except httpx.HTTPError:
+            return 0
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = [pool.submit(ask, what) for what in ("count()", "number")]
+        service.wait_for("SELECT count() FROM system.processes WHERE query LIKE '%10000%sipHash64%'", "3")
+        began = time.monotonic()
+        assert 0 == service.stop()
+        took = time.monotonic() - began
+
+    assert took < 15
+    assert all(answer.result() != 200 for answer in answers)
 
 
 def test_human_ready_lines() -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -90,17 +91,27 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [] == [target for target in targets if not (page.parent / target).exists()]
 
 
+def tracked_files() -> list[str]:
+    """The repository's files; without git (an unpacked archive) all but what was made here."""
+    if shutil.which("git") and (ROOT / ".git").exists():
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+        return listed.stdout.split()
+    made = re.compile(r"(^|/)(\.(?!ci/)[^/]+|build|dist|__pycache__|[^/]+\.egg-info)/")
+    names = (path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
+    return [name for name in names if not made.search(name)]
+
+
 def test_nothing_of_this_machine() -> None:
     """No text file of the repository names a path of the machine it was written on."""
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     suffixes = (".py", ".md", ".toml", ".sql", ".sh", ".yaml", ".yml", ".txt", ".lock", "Makefile")
     wrong = [
         name
-        for name in listed.stdout.split()
+        for name in tracked_files()
         if name.endswith(suffixes)
         and name != "tests/test_docs.py"
         and not (ROOT / name).is_symlink()
         and FOREIGN.search((ROOT / name).read_text(errors="replace"))
     ]
 
+    assert len(tracked_files()) > 100
     assert [] == wrong

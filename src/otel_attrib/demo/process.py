@@ -1,5 +1,6 @@
 """A child process with its own group and log, which is always ended."""
 
+import ctypes
 import json
 import os
 import signal
@@ -16,6 +17,15 @@ from typing import Any, Self
 from otel_attrib.errors import OtelAttribError
 
 __all__ = ["Child", "free_port", "get"]
+
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel for a SIGTERM when the parent is gone, were it by `kill -9`; runs in the child."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def free_port() -> int:
@@ -57,6 +67,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 env=environment,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,
             )
 
     @property

@@ -5,6 +5,7 @@ python -m otel_attrib.testing_clickhouse DIRECTORY [PORT]
 Prints its port. It is what `clickhouse://` DSNs are tested against where no server is installed.
 """
 
+import os
 import re
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -85,6 +86,9 @@ def main(directory: str, port: int = 0) -> None:
     """Serve until killed."""
     import chdb
 
+    os.makedirs(directory, exist_ok=True)
+    # The engine keeps schemas that come as text in the working directory.
+    os.chdir(directory)
     keeps_the_engine_open = chdb.connect(directory)
     handler = type("Handler", (_Handler,), {"path_of_store": directory})
     with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:

@@ -89,10 +89,16 @@ FROM
         reinterpret(substring(timeline, 1, 4 * intDiv(length(timeline), 4)), 'Array(UInt32)') AS series,
         arraySlice(splitByChar(' ', found[72]), 1, 2048) AS buckets,
         arrayMap(bucket -> toUInt32OrZero(splitByChar(':', bucket)[2]), buckets) AS bucket_counts,
-        arrayFlatten(if(arraySum(bucket_counts) > 1000000, [], arrayMap(
-            (bucket, count) -> arrayWithConstant(
-                count, toFloat32(2 / 2.02 * pow(1.02, least(toUInt32OrZero(splitByChar(':', bucket)[1]), 1500)))),
-            buckets, bucket_counts))) AS sketched
+        arraySum(bucket_counts) AS claimed,
+        arrayCumSum(bucket_counts) AS upto,
+        -- A few bytes of a sketch can claim any number of gaps: more than the output has tokens is not believed,
+        -- and of more than 65536 every n-th is kept, in the order of the buckets.
+        greatest(1, intDiv(claimed + 65535, 65536)) AS nth,
+        arrayFlatten(if(claimed > ifNull(toUInt64OrNull(firsts[11]) + 1, claimed), [], arrayMap(
+            (bucket, count, last) -> arrayWithConstant(
+                intDiv(last, nth) - intDiv(last - count, nth),
+                toFloat32(2 / 2.02 * pow(1.02, least(toUInt32OrZero(splitByChar(':', bucket)[1]), 1500)))),
+            buckets, bucket_counts, upto))) AS sketched
     FROM
     (
         SELECT

@@ -358,10 +358,20 @@ def test_no_attribute_can_refuse_a_block(store: Store, spans: Spans, value: str)
 
 
 def test_a_sketch_cannot_fill_the_memory(store: Store, spans: Spans) -> None:
-    """Counts that claim more than a million gaps are not unfolded."""
-    insert_traces(store, [spans({"slatag.token_gap.sketch": "10:4000000000 11:4000000000"})], token="t")
+    """Of counts above 65,536 every n-th gap is kept, so the buckets keep their shares."""
+    insert_traces(store, [spans({"slatag.token_gap.sketch": "10:3000000000 11:1000000000"})], token="t")
 
-    assert [] == list(only(store)["gaps_us"])
+    sql = "SELECT length(gaps_us) AS kept, arrayCount(gap -> gap > 1.23, gaps_us) AS upper FROM requests"
+    assert [(65_535, 16_384)] == [(row["kept"], row["upper"]) for row in store.rows(sql)]
+
+
+@pytest.mark.parametrize(("claimed", "kept"), [(6, 6), (7, 0), (1_000_000, 0)])
+def test_a_sketch_of_more_gaps_than_tokens(store: Store, spans: Spans, claimed: int, kept: int) -> None:
+    """A sketch is not believed where it claims more gaps than the output has tokens, and one to spare."""
+    given = {"gen_ai.usage.output_tokens": 5, "slatag.token_gap.sketch": f"500:{claimed}"}
+    insert_traces(store, [spans(given)], token="t")
+
+    assert kept == len(only(store)["gaps_us"])
 
 
 def all_spans(bodies: tuple[bytes, ...]) -> list[Any]:

@@ -8,16 +8,18 @@ ClickHouse's headers and error codes. Users are `default` and `readonly`, and bo
 import asyncio
 import json
 import logging
+import re
 import secrets
 import uuid
 import zlib
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from hmac import compare_digest
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from otel_attrib.collector.counters import Counters
 from otel_attrib.collector.inflate import inflate
@@ -33,6 +35,10 @@ _NAME = "otel-attrib"
 _USERS = ("default", "readonly")
 _LONGEST = 1 << 20
 _WAITING = 100
+# The id comes back as a header, which holds no more than this.
+_QUERY_ID = re.compile(r"[\x21-\x7e]{1,128}")
+# A client has `query_seconds` to take so many bytes, however large the engine's pieces are.
+_SENT = 1 << 20
 _TYPES = {
     "TabSeparated": "text/tab-separated-values; charset=UTF-8",
     "TSV": "text/tab-separated-values; charset=UTF-8",
@@ -49,14 +55,20 @@ _BINARY = ("Native", "RowBinary", "Arrow", "Parquet", "ORC", "Avro", "Protobuf",
 class ClickHouseHttp:
     """The ASGI application of the ClickHouse port."""
 
-    def __init__(self, engine: QueryEngine, counters: Counters, password: str, threads: int) -> None:
-        """Answer with `threads` statements at a time; ask for `password` unless it is empty."""
+    def __init__(
+        self, engine: QueryEngine, counters: Counters, password: str, threads: int, seconds: float
+    ) -> None:
+        """Answer with `threads` statements at a time; ask for `password` unless it is empty.
+
+        A client that takes nothing of its answer for `seconds` is left.
+        """
         self._engine = engine
         self._counters = counters
         self._password = password.encode()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="query")
         self._slots = asyncio.Semaphore(threads)
         self._waiting = 0
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -64,10 +76,14 @@ class ClickHouseHttp:
             return
         request = Request(scope, receive)
         try:
-            response = await self._respond(request)
-            await response(scope, receive, send)
+            # Whatever becomes of the answer, its session and its slot are given back.
+            with ExitStack() as held:
+                response = await self._respond(request, held)
+                await response(scope, receive, self._in_time(send))
         except ClientDisconnect:
             return
+        except TimeoutError:
+            _log.warning("a client took nothing of its answer for %g seconds: it is left", self._seconds)
 
     def cancel(self) -> None:
         """End the statements that run, so that nobody has to wait for them."""
@@ -77,7 +93,14 @@ class ClickHouseHttp:
         """Wait for the threads; call it when no request can come any more."""
         self._pool.shutdown()
 
-    async def _respond(self, request: Request) -> Response:
+    def _in_time(self, send: Send) -> Send:
+        async def bounded(message: Message) -> None:
+            async with asyncio.timeout(self._seconds):
+                await send(message)
+
+        return bounded
+
+    async def _respond(self, request: Request, held: ExitStack) -> Response:
         if request.method not in ("GET", "HEAD", "POST"):
             return Response(f"{request.method} is not allowed\n", 405, {"Allow": "GET, HEAD, POST"})
         path = request.url.path.rstrip("/")
@@ -85,9 +108,10 @@ class ClickHouseHttp:
             return Response("Ok.\n", media_type="text/html; charset=UTF-8")
         if path:
             return Response(f"There is no handle {path}: use / or /ping\n", 404)
-        query_id = request.query_params.get("query_id") or str(uuid.uuid4())
+        query_id = str(uuid.uuid4())
         try:
-            response = await self._answer(request)
+            query_id = _query_id(request) or query_id
+            response = await self._answer(request, held)
             self._counters.queries.labels("ok").inc()
         except QueryFault as fault:
             self._counters.queries.labels("refused" if fault.code in (164, 497, 452, 516) else "failed").inc()
@@ -95,10 +119,11 @@ class ClickHouseHttp:
         response.headers.update(self._headers(query_id))
         return response
 
-    async def _answer(self, request: Request) -> Response:
+    async def _answer(self, request: Request, held: ExitStack) -> Response:
         self._admit(request)
         query = query_of(request, await _body(request))
         result = await self._run(query)
+        held.callback(self._release, result)
         headers = {"X-ClickHouse-Format": result.format, "X-ClickHouse-Summary": _summary(result)}
         pieces = self._whole(result)
         first = await anext(pieces, b"")
@@ -132,9 +157,12 @@ class ClickHouseHttp:
             await self._slots.acquire()
         finally:
             self._waiting -= 1
+        running = self._pool.submit(self._engine.run, query)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, self._engine.run, query)
+            return await asyncio.wrap_future(running)
         except BaseException:
+            # Cancelled, it may still come to a result, which nobody else would close.
+            running.add_done_callback(_close_unread)
             self._slots.release()
             raise
 
@@ -142,11 +170,9 @@ class ClickHouseHttp:
         return await asyncio.get_running_loop().run_in_executor(self._pool, result.next)
 
     async def _whole(self, result: Result) -> AsyncIterator[bytes]:
-        try:
-            while (piece := await self._next(result)) is not None:
-                yield piece
-        finally:
-            self._release(result)
+        while (piece := await self._next(result)) is not None:
+            for begin in range(0, len(piece), _SENT):
+                yield piece[begin : begin + _SENT]
 
     async def _stream(self, pieces: AsyncIterator[bytes], first: bytes, tag: str) -> AsyncIterator[bytes]:
         yield first
@@ -158,6 +184,7 @@ class ClickHouseHttp:
             yield _exception_block(fault.text(self._engine.version), tag)
 
     def _release(self, result: Result) -> None:
+        # Not on the event loop: closing waits for the piece that is being made.
         self._pool.submit(result.close)
         self._slots.release()
 
@@ -177,6 +204,18 @@ class ClickHouseHttp:
         }
 
 
+def _query_id(request: Request) -> str:
+    given = request.query_params.get("query_id", "")
+    if given and not _QUERY_ID.fullmatch(given):
+        raise QueryFault(36, "BAD_ARGUMENTS", "query_id is not 1 to 128 visible ASCII characters")
+    return given
+
+
+def _close_unread(running: "Future[Result]") -> None:
+    if not running.cancelled() and running.exception() is None:
+        running.result().close()
+
+
 def _asks_nothing(request: Request) -> bool:
     return request.method != "POST" and not request.query_params
 
@@ -192,8 +231,10 @@ async def _body(request: Request) -> bytes:
     if encoding not in ("gzip", "deflate"):
         return b"".join(parts)
     try:
-        return inflate(b"".join(parts), encoding, _LONGEST)
+        return await asyncio.to_thread(inflate, b"".join(parts), encoding, _LONGEST)
     except Refusal as refusal:
+        if refusal.name == "malformed":
+            raise QueryFault(36, "BAD_ARGUMENTS", str(refusal)) from refusal
         raise QueryFault(239, "QUERY_IS_TOO_LARGE", str(refusal)) from refusal
 
 

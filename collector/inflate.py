@@ -10,6 +10,9 @@ _GZIP = b"\x1f\x8b"
 _ZLIB = 0x78
 _WBITS = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 _STEP = 1 << 20
+# zlib copies what follows a member, so it is shown little at a time, and members are counted.
+_READ = 1 << 16
+_MEMBERS = 2000
 
 
 def sniff(message: bytes) -> str:
@@ -24,10 +27,13 @@ def sniff(message: bytes) -> str:
 def inflate(data: bytes, encoding: str, limit: int) -> bytes:
     """Decompress all members; `Refusal` when there is more than `limit`, or less than a whole stream."""
     parts: list[bytes] = []
-    room = limit
+    view, begin, room, members = memoryview(data), 0, limit, 0
     try:
-        while data:
-            data, room = _member(data, encoding, room, parts)
+        while begin < len(data) and room >= 0:
+            members += 1
+            if members > _MEMBERS:
+                raise Refusal("malformed", f"the body has more than {_MEMBERS} {encoding} members")
+            begin, room = _member(view, begin, encoding, room, parts)
     except zlib.error as fault:
         raise Refusal("malformed", f"the body is not {encoding}: {fault}") from fault
     if room < 0:
@@ -35,15 +41,20 @@ def inflate(data: bytes, encoding: str, limit: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _member(data: bytes, encoding: str, room: int, parts: list[bytes]) -> tuple[bytes, int]:
+def _member(view: memoryview, begin: int, encoding: str, room: int, parts: list[bytes]) -> tuple[int, int]:
+    """Decompress the member at `begin`; give where it ends and what room is left."""
     engine = zlib.decompressobj(_WBITS[encoding])
-    while room >= 0:
-        part = engine.decompress(data, min(_STEP, room + 1))
-        parts.append(part)
-        room -= len(part)
-        data = engine.unconsumed_tail
-        if engine.eof:
-            return engine.unused_data, room
-        if not part and not data:
-            raise Refusal("malformed", f"the {encoding} body ends too early")
-    return b"", room
+    while begin < len(view):
+        piece: bytes | memoryview = view[begin : begin + _READ]
+        begin += len(piece)
+        while piece or not engine.eof:
+            part = engine.decompress(piece, min(_STEP, room + 1))
+            if part:
+                parts.append(part)
+            room -= len(part)
+            piece = engine.unconsumed_tail
+            if room < 0 or engine.eof:
+                return begin - len(engine.unused_data), room
+            if not part and not piece:
+                break
+    raise Refusal("malformed", f"the {encoding} body ends too early")

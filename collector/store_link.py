@@ -73,7 +73,9 @@ class StoreLink:
         engine = QueryEngine(
             str(self.dsn.path), self.dsn.database, settings.query_seconds, settings.query_memory
         )
-        return ClickHouseHttp(engine, counters, settings.clickhouse_password, settings.query_threads)
+        return ClickHouseHttp(
+            engine, counters, settings.clickhouse_password, settings.query_threads, settings.query_seconds
+        )
 
     def trouble(self) -> str:
         """Why the store does not answer, or nothing."""

@@ -2,7 +2,9 @@
 
 import asyncio
 import gzip
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,7 @@ class Endpoint:
     async def _serve(self) -> None:
         self.ending, self.loop = asyncio.Event(), asyncio.get_running_loop()
         engine = QueryEngine(self.path, "otel_attrib", seconds=3, memory=200 << 20)
-        app = ClickHouseHttp(engine, self.counters, self.password, threads=2)
+        app = ClickHouseHttp(engine, self.counters, self.password, threads=2, seconds=3)
         listener = Listener(app, bind("127.0.0.1", 0, "clickhouse"))
         await listener.start()
         self.port = listener.port
@@ -459,6 +461,41 @@ def test_client_gone(endpoint: Endpoint) -> None:
             next(answer.iter_raw())
 
     assert "5\n" == endpoint.post("SELECT count() FROM t").text
+
+
+@pytest.mark.parametrize("query_id", ["a\nb", "a\x00", "\u20ac", "two words", "x" * 129])
+def test_query_id_that_no_header_can_carry(endpoint: Endpoint, query_id: str) -> None:
+    """It is refused before anything runs, as often as it comes, and takes nobody's place."""
+    answers = [
+        httpx.get(endpoint.url, params={"query": "SELECT 1", "query_id": query_id}, timeout=20)
+        for _ in range(4)
+    ]
+
+    assert [(400, "36")] * 4 == [(a.status_code, a.headers["x-clickhouse-exception-code"]) for a in answers]
+    assert "1\n" == endpoint.post("SELECT 1", query_id="!~").text
+
+
+def test_clients_that_never_read(endpoint: Endpoint) -> None:
+    """As many as there are query threads are left after the time of a query, and others are answered."""
+    sql = b"SELECT number FROM numbers(1000000000) FORMAT RowBinary"
+    head = f"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {len(sql)}\r\n\r\n".encode()
+    silent = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(2)]
+    try:
+        for each in silent:
+            each.sendall(head + sql)
+        time.sleep(0.5)
+        assert "5\n" == endpoint.post("SELECT count() FROM t").text
+    finally:
+        for each in silent:
+            each.close()
+
+
+def test_body_of_many_members(endpoint: Endpoint) -> None:
+    """A gzip body of nothing but empty members is refused."""
+    packed = gzip.compress(b"") * 30_000
+    answer = httpx.post(endpoint.url, content=packed, headers={"Content-Encoding": "gzip"}, timeout=20)
+
+    assert (400, "36") == (answer.status_code, answer.headers["x-clickhouse-exception-code"])
 
 
 def test_wrong_method_and_path(endpoint: Endpoint) -> None:

@@ -1,6 +1,7 @@
 """Decompression never gives more than the limit, and sniffing never takes a request for compressed bytes."""
 
 import gzip
+import random
 import tracemalloc
 import zlib
 
@@ -33,6 +34,19 @@ def test_limit(size: int) -> None:
     tracemalloc.stop()
 
     assert peak < 100_000
+
+
+def test_members() -> None:
+    """Members follow one another, within one reading step and across several; thousands are refused."""
+    large = random.Random(1).randbytes(200_000)
+
+    assert large + b"a" + large == inflate(
+        b"".join(map(gzip.compress, (large, b"a", large))), "gzip", 400_001
+    )
+    assert b"" == inflate(gzip.compress(b"") * 2000, "gzip", 0)
+    with pytest.raises(Refusal, match="more than 2000") as caught:
+        inflate(gzip.compress(b"") * 500_000, "gzip", 1000)
+    assert "malformed" == caught.value.name
 
 
 @given(st.binary(max_size=2000), st.integers(1, 17))

@@ -2,8 +2,8 @@
 
 Each statement runs in a session of its own under the engine's `readonly = 1`, which refuses writing,
 DDL, changes of settings and table functions that read elsewhere. What that leaves open is refused here:
-the scalar `file`, the schema of a file or URL by DESCRIBE, INTO OUTFILE, KILL, and functions that call
-an AI service. The engine's own parser takes the statement apart, so comments, quoting and heredocs hide
+the scalar `file`, names that come as parameters ({name:Identifier}), the schema of a file or URL by
+DESCRIBE, INTO OUTFILE, KILL, and functions that call an AI service. The engine's own parser takes the statement apart, so comments, quoting and heredocs hide
 nothing.
 """
 
@@ -35,6 +35,9 @@ _REFUSED_NAMES = frozenset(("file",))
 _REFUSED_PREFIX = re.compile(
     r"ai(redact|similarity|filter|classify|embed|extract|generate|translate)", re.IGNORECASE
 )
+
+# A name in a parameter is known only after this module has looked.
+_NAME_PARAMETER = re.compile(r"\{[^:]*:[\s`\"]*Identifier", re.IGNORECASE)
 
 # clickhouse-connect asks which settings it may send. Under readonly = 1 the honest answer is none,
 # but those of query_settings.py are taken, so this one statement runs under readonly = 2.
@@ -99,6 +102,8 @@ def _check(token: Token, table_functions: frozenset[str]) -> None:
     name = token.text.strip('`"').lower()
     if token.kind == "keyword" and any(word in token.text.upper() for word in ("OUTFILE", "PARALLEL")):
         raise _readonly(f"{token.text} is not allowed")
+    if token.kind in ("identifier", "substitution") and _NAME_PARAMETER.match(token.text):
+        raise _denied(f"a parameter of type Identifier ({token.text})")
     if token.kind == "function" and name in table_functions:
         raise _denied(token.text)
     # A function can be named without being called, as in arrayMap(file, …).

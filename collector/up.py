@@ -12,7 +12,9 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Mapping
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -36,12 +38,18 @@ __all__ = ["Ready", "serve"]
 
 _log = logging.getLogger(__name__)
 
+# What an engine that hangs cannot stop comes this long after `stop_seconds`: first with a word in the log.
+_LAST_WORD_SECONDS, _ALARM_SECONDS = 5.0, 10
+
 # Called once with the addresses by name: otlp_grpc, otlp_http, clickhouse, http.
 Ready = Callable[[Mapping[str, str]], None]
 
 
 def serve(settings: Settings, ready: Ready) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what was accepted."""
+    """Serve until SIGTERM or SIGINT; then finish what was accepted.
+
+    From the signal on the process has `stop_seconds` and a few more: then it is ended, whatever hangs.
+    """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(settings, ready))
 
@@ -67,7 +75,7 @@ class _Parts:
 
 
 async def _serve(settings: Settings, ready: Ready) -> None:
-    stopped = _on_signals()
+    stopped = _on_signals(settings.stop_seconds)
     dsn = parse_dsn(settings.dsn or default_dsn())
     with ExitStack() as stack:
         parts = _parts(settings, dsn, stack)
@@ -86,26 +94,58 @@ async def _serve(settings: Settings, ready: Ready) -> None:
             await stopped.wait()
         finally:
             parts.receiver.stop()
-            if queries:
-                await asyncio.to_thread(queries.cancel)
-            await asyncio.gather(grpc_server.stop(5), *(listener.stop() for listener in listeners))
-            if queries:
-                await asyncio.to_thread(queries.close)
-            await asyncio.to_thread(_drain, parts, settings.stop_seconds)
+            await _stop(parts, queries, (grpc_server.stop(5), *(each.stop() for each in listeners)), settings)
 
 
-def _on_signals() -> asyncio.Event:
+async def _stop(
+    parts: _Parts, queries: ClickHouseHttp | None, ports: Iterable[Awaitable[None]], settings: Settings
+) -> None:
+    """Close the ports, then bring the spool into the store; nothing of it may hold up the rest."""
+    end = time.monotonic() + settings.stop_seconds
+    if queries:
+        await _within(2, "ending the statements", asyncio.to_thread(queries.cancel))
+    await _within(end - time.monotonic(), "closing the ports", asyncio.gather(*ports))
+    if queries:
+        await _within(2, "closing the sessions", asyncio.to_thread(queries.close))
+    await asyncio.to_thread(_drain, parts, max(end - time.monotonic(), 0.0))
+
+
+async def _within(seconds: float, what: str, work: Awaitable[object]) -> None:
+    try:
+        await asyncio.wait_for(work, max(seconds, 0.5))
+    except TimeoutError:
+        _log.warning("%s takes too long: stopping goes on without it", what)
+
+
+def _on_signals(seconds: float) -> asyncio.Event:
     """Set by the first signal; the second ends the process at once, and the spool keeps the rest."""
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def stop(number: int) -> None:
         if stopped.is_set():
             os._exit(128 + number)
+        _end_after(seconds)
         stopped.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number)
     return stopped
+
+
+def _end_after(seconds: float) -> None:
+    """End the process some time after `seconds`, even from within an engine that never returns."""
+    timer = threading.Timer(seconds + _LAST_WORD_SECONDS, _end_now)
+    timer.daemon = True
+    timer.start()
+    # Should the interpreter itself be stuck, the kernel does it.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(int(seconds) + _ALARM_SECONDS)
+
+
+def _end_now() -> None:
+    _log.error("the store does not let go: the process ends without it, the spool has the rest")
+    logging.shutdown()
+    os._exit(1)
 
 
 def _parts(settings: Settings, dsn: Dsn, stack: ExitStack) -> _Parts:

@@ -348,6 +348,20 @@ def test_read_only_holds(endpoint: Endpoint, store: Store, tmp_path: Path, attac
 
 
 @pytest.mark.parametrize(
+    "sql",
+    ["EXISTS TABLE {d:Identifier}.{t:Identifier}", "SHOW TABLES FROM {d:Identifier}"]
+    + ["SELECT * FROM { d : Identifier }.{t:Identifier}", "DESCRIBE /* */ {d:Identifier}.t"],
+)
+def test_names_cannot_be_parameters(endpoint: Endpoint, sql: str) -> None:
+    """The file system's database cannot be named by a parameter, since no name can."""
+    answer = endpoint.post(sql, param_d="default", param_t="/etc/passwd")
+
+    assert (403, "497") == (answer.status_code, answer.headers["x-clickhouse-exception-code"])
+    assert "Identifier" in answer.text
+    assert "{a:Identifier}\n" == endpoint.post("SELECT '{a:Identifier}'").text
+
+
+@pytest.mark.parametrize(
     "setting",
     ["readonly", "allow_ddl", "format_schema", "format_template_resultset", "dialect", "user_files_path"]
     + ["allow_introspection_functions", "s3_max_connections", "limit = 1, readonly"],

@@ -384,3 +384,38 @@ def test_clickhouse_server(up: Start, server: Callable[[int], Any], tmp_path: Pa
     server(port)
     service.wait_for("SELECT count() FROM otel_attrib.otel_traces WHERE SpanName = 'remote'", "20")
     assert 0 == service.stop()
+
+
+HANGING = """
+import logging, sys, threading, time
+from otel_attrib.collector import clickhouse_http, up
+from otel_attrib.config import Settings
+
+def hang(self):
+    while True:
+        time.sleep(1)
+
+setattr(clickhouse_http.ClickHouseHttp, sys.argv[1], hang)
+ports = dict.fromkeys(("otlp_grpc_port", "otlp_http_port", "clickhouse_port", "http_port"), 0)
+settings = Settings(dsn="chdb://memory", stop_seconds=2.0, **ports)
+up.serve(settings, lambda addresses: print("ready", flush=True))
+"""
+
+
+@pytest.mark.parametrize("what", ["cancel", "close"])
+def test_stop_does_not_wait_for_an_engine_that_hangs(what: str) -> None:
+    """The process ends soon after `stop_seconds` and says why, although a thread never returns."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANGING, what], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout
+        assert "ready\n" == process.stdout.readline()
+        process.terminate()
+        errors = process.communicate(timeout=20)[1]
+    finally:
+        process.kill()
+
+    assert 1 == process.returncode
+    assert "takes too long" in errors
+    assert "the process ends without it" in errors

@@ -53,7 +53,7 @@ def pose(
 def check_level(level: float) -> float:
     """Refuse what is no quantile."""
     if not 0 < level < 1:
-        raise UsageError(f"--quantile {level:g} is not between 0 and 1; write P99 as 0.99")
+        raise UsageError(f"--quantile {level:g} is not strictly between 0 and 1; write P99 as 0.99")
     return level
 
 

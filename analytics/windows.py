@@ -17,6 +17,8 @@ __all__ = ["Window", "baseline_of", "parse_duration", "parse_time", "parse_windo
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 DURATION = re.compile(r"(\d+)(s|m|h|d|w)")
+LONGEST = timedelta(days=20 * 365)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Window:
 
 
 def _microseconds(time: datetime) -> int:
-    return (time - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return (time - EPOCH) // timedelta(microseconds=1)
 
 
 def rfc3339(time: datetime) -> str:
@@ -60,20 +62,27 @@ def rfc3339(time: datetime) -> str:
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read `90s`, `15m`, `2h`, `7d` or `1w`."""
+    """Read `90s`, `15m`, `2h`, `7d` or `1w`; twenty years at most, so that it reaches back from any time."""
     found = DURATION.fullmatch(text.strip())
-    if found is None or int(found[1]) == 0:
-        raise UsageError(f"{text!r} is no duration; write 90s, 15m, 2h, 7d or 1w")
+    if found is None or not found[1].strip("0"):
+        raise UsageError(
+            f"{text!r} is no duration; write a whole number of s, m, h, d or w: 90s, 15m, 2h, 7d, 1w"
+        )
+    if len(found[1]) > 9 or int(found[1]) * SECONDS[found[2]] > LONGEST.total_seconds():
+        raise UsageError(f"{text!r} is too long: a duration is at most 20 years ({LONGEST.days}d)")
     return timedelta(seconds=int(found[1]) * SECONDS[found[2]])
 
 
 def parse_time(text: str) -> datetime:
-    """Read an RFC 3339 time; without an offset it is UTC."""
+    """Read an RFC 3339 time since 1970; without an offset it is UTC."""
     try:
         time = datetime.fromisoformat(text.strip())
-    except ValueError:
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise UsageError(f"{text!r} is no time; write it as 2026-05-01T12:00:00Z") from None
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    if time < EPOCH:
+        raise UsageError(f"{text!r} is before 1970, where nothing can be stored")
+    return time
 
 
 def parse_window(text: str, end: datetime) -> Window:

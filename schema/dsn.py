@@ -56,7 +56,7 @@ def _embedded(text: str, parts: SplitResult, options: dict[str, str]) -> Dsn:
     named = options.pop("database", "")
     if parts.netloc in ("memory", MEMORY):
         return Dsn(text, MEMORY, named or unquote(parts.path).strip("/") or DATABASE, options)
-    if parts.netloc or parts.path in ("", "/"):
+    if parts.netloc or parts.path in ("", "/") or not text[len("chdb:") :].startswith("//"):
         raise UsageError(
             f"DSN {text!r} needs an absolute path with three slashes: chdb:///var/lib/otel-attrib"
         )

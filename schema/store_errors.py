@@ -78,7 +78,7 @@ def _locked(status: Path) -> bool:
 
 def _holder(dsn: Dsn) -> str:
     who = _pid(Path(str(dsn.path)) / "status")
-    return f"store {dsn.path} is held by {who}: ask it with --url http://127.0.0.1:8080, or stop it"
+    return f"store {dsn.path} is held by {who}: ask it with --url of that service, or stop it"
 
 
 def _pid(status: Path) -> str:

@@ -6,12 +6,14 @@ only for the command that runs, so `otel-attrib run` starts with the base instal
 """
 
 import argparse
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from otel_attrib import __version__
-from otel_attrib.errors import OtelAttribError
+from otel_attrib.errors import MissingExtra, OtelAttribError
 
 __all__ = ["COMMANDS", "main", "parser"]
 
@@ -29,6 +31,17 @@ COMMANDS = {
     "doctor": "check this installation and say how to mend it",
     "demo": "a real vLLM, a real fault, the answer",
 }
+
+
+# Packages by the extra that brings them.
+_EXTRAS = {
+    **dict.fromkeys(("chdb", "clickhouse_connect", "numpy", "polars", "pyarrow", "rich"), "store"),
+    **dict.fromkeys(("fastapi", "google", "grpc", "httptools", "prometheus_client", "uvicorn"), "server"),
+    **dict.fromkeys(("starlette", "uvloop"), "server"),
+    "grafana_foundation_sdk": "grafana",
+    "pynvml": "gpu",
+}
+_UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -56,14 +69,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, with a one-line message for every known fault."""
     words = list(sys.argv[1:] if argv is None else argv)
     named = next((word for word in words if not word.startswith("-")), "")
-    args = parser(only=named).parse_args(words)
     try:
-        code: int = args.run(args)
+        return _run(named, words)
     except OtelAttribError as fault:
-        print(f"otel-attrib {args.command}: {fault}", file=sys.stderr)
-        return fault.exit_code
+        return _failed(named, fault)
+    except ModuleNotFoundError as missing:
+        extra = _EXTRAS.get((missing.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        return _failed(named, MissingExtra("this command", extra))
     except BrokenPipeError:
+        _mute()
         return 0
+    except OSError as fault:
+        if fault.filename is not None or fault.errno not in _UNWRITTEN:
+            raise
+        _mute()
+        return _failed(named, OtelAttribError(f"cannot write the output: {fault.strerror}"))
     except KeyboardInterrupt:
         return 130
-    return code
+
+
+def _run(named: str, words: Sequence[str]) -> int:
+    try:
+        args = parser(only=named).parse_args(words)
+        code: int = args.run(args)
+        return code
+    finally:
+        sys.stdout.flush()  # what cannot be written is a fault of this command, not of the interpreter's end
+
+
+def _failed(named: str, fault: OtelAttribError) -> int:
+    print(f"otel-attrib {named}: {fault}", file=sys.stderr)
+    return fault.exit_code
+
+
+def _mute() -> None:
+    """Let what is still waiting for a closed or full stdout go nowhere, so that ending says nothing."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # a stand-in for stdout has no descriptor
+        pass

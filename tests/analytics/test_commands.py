@@ -146,3 +146,23 @@ def test_an_empty_store_is_not_an_error(typed: Typed, capsys: pytest.CaptureFixt
     out = capsys.readouterr().out
     assert "no request in this span" in out
     assert "the baseline holds no measured request (of 0)" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("why", "--window", "1000000d"), "'1000000d' is too long"),
+        (("quantiles", "--by", "model,model"), "--by model,model names model twice"),
+        (("top", "--by", "node, model,node"), "names node twice"),
+        (("quantiles", "--quantile", "1"), "--quantile 1 is not strictly between 0 and 1"),
+        (("quantiles", "--step", "1ms"), "'1ms' is no duration; write a whole number of s, m, h, d or w"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_values_that_cannot_be(
+    typed: Typed, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+) -> None:
+    """A value that cannot be used is one line that names it, with the code for usage."""
+    assert 2 == typed(*words)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line

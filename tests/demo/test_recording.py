@@ -40,6 +40,12 @@ def test_round_trip(tmp_path: Path) -> None:
     assert (tmp_path / "one.gz").read_bytes() == (tmp_path / "two.gz").read_bytes()
 
 
+def test_a_missing_recording(tmp_path: Path) -> None:
+    """A file that is not there is called missing."""
+    with pytest.raises(DataError, match=r"absent\.gz is missing$"):
+        load_recording(tmp_path / "absent.gz")
+
+
 @pytest.mark.parametrize("content", [b"", b"not gzip", b"\x1f\x8b\x08\x00"], ids=["empty", "other", "cut"])
 def test_no_recording(content: bytes, tmp_path: Path) -> None:
     """A file that is none is refused by name."""

@@ -35,6 +35,7 @@ def test_parts(text: str, path: str | None, database: str, options: dict[str, st
         "x",
         "chdb://",
         "chdb:///",
+        "chdb:/x",
         "chdb://var/lib",
         "mysql://h/x",
         "clickhouse://",

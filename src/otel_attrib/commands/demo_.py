@@ -42,10 +42,19 @@ def run(args: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     if args.keep:
-        args.keep.mkdir(parents=True, exist_ok=True)
+        _make(args.keep)
         return _run_in(args.keep.resolve(), args)
     with TemporaryDirectory(prefix="otel-attrib-demo-") as folder:
         return _run_in(Path(folder), args)
+
+
+def _make(folder: Path) -> None:
+    from otel_attrib.errors import UsageError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise UsageError(f"--keep {folder} cannot be made: {fault.strerror}") from fault
 
 
 def _leave(number: int, _: object) -> None:

@@ -56,6 +56,7 @@ def _asked(store: Any, args: argparse.Namespace) -> "Sliding":
     from otel_attrib.analytics.quantiles import Sliding
     from otel_attrib.analytics.question import check_level, end_of
     from otel_attrib.analytics.windows import parse_duration, parse_window
+    from otel_attrib.commands.question import dimensions
 
     where = parse_filter(args.where)
     return Sliding(
@@ -64,7 +65,7 @@ def _asked(store: Any, args: argparse.Namespace) -> "Sliding":
         window=int(parse_duration(args.window).total_seconds()),
         step=int(parse_duration(args.step).total_seconds()),
         span=parse_window(args.last, end_of(store, args.at, where)),
-        by=tuple(name.strip() for name in args.by.split(",") if name.strip()),
+        by=dimensions(args.by),
         where=where,
         exact=args.exact,
     )

@@ -2,7 +2,9 @@
 
 import argparse
 
-__all__ = ["add_question_arguments", "add_where_arguments"]
+from otel_attrib.errors import UsageError
+
+__all__ = ["add_question_arguments", "add_where_arguments", "dimensions"]
 
 METRICS = ("ttft", "tpot", "tbt", "e2e")
 
@@ -11,7 +13,11 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     """Add `--metric`, `--quantile`, `--where` and `--at`."""
     parser.add_argument("--metric", choices=METRICS, default="ttft", help="which latency (ttft)")
     parser.add_argument(
-        "--quantile", type=float, default=0.99, metavar="Q", help="between 0 and 1 (0.99, which is P99)"
+        "--quantile",
+        type=float,
+        default=0.99,
+        metavar="Q",
+        help="strictly between 0 and 1 (0.99, which is P99)",
     )
     add_where_arguments(parser)
 
@@ -28,3 +34,12 @@ def add_where_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", default="now", metavar="TIME", help="windows reach back from now, newest, or a time (now)"
     )
+
+
+def dimensions(words: str) -> tuple[str, ...]:
+    """Read the value of `--by`: names between commas, each once."""
+    names = tuple(name.strip() for name in words.split(",") if name.strip())
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--by {words} names {twice} twice; name each dimension once")
+    return names

@@ -90,8 +90,9 @@ def _groups(store: "Store", args: argparse.Namespace) -> tuple[tuple[str, ...], 
     from otel_attrib.analytics.overview import overview
     from otel_attrib.analytics.question import end_of
     from otel_attrib.analytics.windows import parse_duration
+    from otel_attrib.commands.question import dimensions
 
-    by, where = _names(args.by), parse_filter(args.where)
+    by, where = dimensions(args.by), parse_filter(args.where)
     # The state of the running ten seconds is not full yet.
     end = end_of(store, args.at, where) - timedelta(seconds=10 if args.at == "now" else 0)
     groups = overview(store, end, int(parse_duration(args.window).total_seconds()), by, where)
@@ -125,8 +126,9 @@ def _stages(store: "Store", args: argparse.Namespace) -> tuple[tuple[str, ...], 
     from otel_attrib.analytics.question import end_of
     from otel_attrib.analytics.stage_table import stage_table
     from otel_attrib.analytics.windows import parse_window
+    from otel_attrib.commands.question import dimensions
 
-    by, where = _names(args.by), parse_filter(args.where)
+    by, where = dimensions(args.by), parse_filter(args.where)
     window = parse_window(args.window, end_of(store, args.at, where))
     rows = stage_table(store, metric_named(args.metric), window, by, where)
     heads = ("/".join(by), "stage", "requests", "missing", "mean ms", "P50", "P99")
@@ -142,10 +144,6 @@ def _stage_cells(row: "StageRow") -> tuple[str, ...]:
 def _stages_object(metric: str, by: tuple[str, ...], rows: list["StageRow"]) -> dict[str, Any]:
     stages = [{**dict(zip(by, row.group, strict=True)), **_without(asdict(row), "group")} for row in rows]
     return {"schema": "otel-attrib/stages/1", "metric": metric, "unit": "ms", "error": 0.01, "stages": stages}
-
-
-def _names(words: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in words.split(",") if name.strip())
 
 
 def _without(row: dict[str, Any], name: str) -> dict[str, Any]:

@@ -63,6 +63,8 @@ def load_recording(path: Path | None = None) -> Recording:
         told = json.loads(head)
         outcomes = tuple(Outcome(**{**row, "seen": Exchange(**row["seen"])}) for row in told["outcomes"])
         return Recording(Story.from_dict(told["story"]), outcomes, tuple(_bodies(rest)))
+    except FileNotFoundError as fault:
+        raise DataError(f"recording {source} is missing") from fault
     except (OSError, EOFError, ValueError, KeyError, TypeError, struct.error) as fault:
         raise DataError(f"{source} is no recording of the demonstration: {fault}") from fault
 

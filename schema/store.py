@@ -12,17 +12,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from otel_attrib.errors import StoreError, UsageError
-from otel_attrib.schema.dsn import Dsn, default_dsn, parse_dsn
+from otel_attrib.errors import StoreError, StoreSchema, UsageError
+from otel_attrib.schema.dsn import MEMORY, Dsn, default_dsn, parse_dsn
 from otel_attrib.schema.engine import client_factory
 from otel_attrib.schema.service import DEFAULT_URL, store_address
-from otel_attrib.schema.store_errors import told
+from otel_attrib.schema.store_errors import told, without_tables
 
 if TYPE_CHECKING:
     import pyarrow
     from clickhouse_connect.driver.client import Client
 
 __all__ = ["Parameters", "Settings", "Store", "add_store_arguments", "chosen", "connect", "open_store"]
+
+_HAS_TABLES = """
+SELECT 1 FROM system.tables WHERE database = {database:String} AND name = 'schema_migrations'
+"""
 
 Parameters = Mapping[str, Any] | None
 Settings = Mapping[str, Any] | None
@@ -180,7 +184,37 @@ def chosen(dsn: str | None, url: str | None) -> tuple[str | None, str | None]:
     return None, DEFAULT_URL
 
 
-def connect(dsn: str | None, url: str | None) -> Store:
-    """Open the store that `chosen` names, over the service's ClickHouse port if it is a service."""
+def connect(dsn: str | None, url: str | None, create: bool = False) -> Store:
+    """Open the store that `chosen` names, over the service's ClickHouse port if it is a service.
+
+    An embedded store that is not there, or has no tables, is refused, unless it may be made (`create`).
+    """
     named, service = chosen(dsn, url)
-    return open_store(named or store_address(str(service)))
+    if named is None:
+        return open_store(store_address(str(service)))
+    return open_store(named) if create else _open_made(named)
+
+
+def _open_made(dsn: str) -> Store:
+    where = parse_dsn(dsn)
+    if where.path in (None, MEMORY):
+        return open_store(dsn)
+    if not _is_made(str(where.path)):
+        raise StoreError(
+            f"no store is at {where.path}: `otel-attrib migrate --dsn {where.shown}` makes one, "
+            "or `otel-attrib up`, which also fills it"
+        )
+    store = open_store(dsn)
+    if not store.rows(_HAS_TABLES, {"database": store.database}):
+        store.close()
+        raise StoreSchema(without_tables(where))
+    return store
+
+
+def _is_made(path: str) -> bool:
+    try:
+        return bool(os.listdir(path))
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # there is something: opening it says what is wrong with it

@@ -9,9 +9,14 @@ from pathlib import Path
 from otel_attrib.errors import StoreBusy, StoreError, StoreSchema
 from otel_attrib.schema.dsn import MEMORY, Dsn
 
-__all__ = ["busy", "told"]
+__all__ = ["busy", "told", "without_tables"]
 
-_MISSING = {60: "UNKNOWN_TABLE", 81: "UNKNOWN_DATABASE"}
+_UNKNOWN_TABLE, _UNKNOWN_DATABASE = 60, 81
+# What a fresh store lacks, told from a name that somebody mistyped.
+_OURS = re.compile(
+    r"(?:identifier '|Table )(?:[\w`]+\.)?`?"
+    r"(?:requests(?:_10s)?|steps|samples|marks|otel_(?:traces|metrics|logs)\w*|schema_migrations)\b"
+)
 _TRAILERS = re.compile(r"\s*\((?:for url|version|official build)[^)]*\)\)?|\s*Stack trace:.*", re.DOTALL)
 
 
@@ -24,13 +29,19 @@ def told(dsn: Dsn) -> Iterator[None]:
         yield
     except ClickHouseError as fault:
         message, code = _message(fault)
-        if code in _MISSING:
-            raise StoreSchema(f"{message}: `otel-attrib migrate` creates the tables", code) from fault
+        if code in (_UNKNOWN_TABLE, _UNKNOWN_DATABASE):
+            ours = code == _UNKNOWN_DATABASE or _OURS.search(message)
+            raise StoreSchema(without_tables(dsn) if ours else message, code) from fault
         if code is None and isinstance(fault, OperationalError):
             raise StoreError(f"store {dsn.shown} cannot be reached: {_cause(message)}") from fault
         raise StoreError(message, code) from fault
     except OSError as fault:
         raise StoreError(f"store {dsn.shown}: {fault.strerror or fault}") from fault
+
+
+def without_tables(dsn: Dsn) -> str:
+    """Say that a store was never migrated, and how it is."""
+    return f"store {dsn.shown} has no tables of otel-attrib: run `otel-attrib migrate --dsn {dsn.shown}`"
 
 
 @contextmanager

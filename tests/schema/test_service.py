@@ -9,9 +9,10 @@ from threading import Thread
 
 import pytest
 
-from otel_attrib.errors import StoreError, UsageError
+from otel_attrib.errors import StoreError, StoreSchema, UsageError
 from otel_attrib.schema import service as service_module
 from otel_attrib.schema import store as store_module
+from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.service import service_status, store_address
 from otel_attrib.schema.store import add_store_arguments, connect
 
@@ -64,7 +65,7 @@ def test_given(opened: list[str], serve: Serve) -> None:
     """A DSN is opened as it is; a service is asked where its store listens."""
     url = serve({"clickhouse": "http://127.0.0.1:8123", "database": "mine"})
 
-    connect("chdb:///x", None)
+    connect("chdb:///x", None, create=True)
     connect(None, url + "/")
 
     assert ["chdb:///x", "clickhouse://127.0.0.1:8123/mine"] == opened
@@ -79,11 +80,11 @@ def test_both_given() -> None:
 def test_environment(opened: list[str], serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment counts where the command line is silent."""
     monkeypatch.setenv("OTEL_ATTRIB_DSN", "chdb:///env")
-    connect(None, None)
-    connect("chdb:///line", None)
+    connect(None, None, create=True)
+    connect("chdb:///line", None, create=True)
     monkeypatch.delenv("OTEL_ATTRIB_DSN")
     monkeypatch.setenv("OTEL_ATTRIB_URL", serve({"clickhouse": "https://far:443"}))
-    connect(None, None)
+    connect(None, None, create=True)
 
     assert ["chdb:///env", "chdb:///line", "clickhouses://far:443/otel_attrib"] == opened
 
@@ -94,9 +95,9 @@ def test_default_service_before_default_store(
     """A running service is asked; without one the default store is opened."""
     monkeypatch.setattr(store_module, "default_dsn", lambda: "chdb:///default")
     monkeypatch.setattr(store_module, "DEFAULT_URL", "http://127.0.0.1:1")
-    connect(None, None)
+    connect(None, None, create=True)
     monkeypatch.setattr(store_module, "DEFAULT_URL", serve({"clickhouse": "http://127.0.0.1:8123"}))
-    connect(None, None)
+    connect(None, None, create=True)
 
     assert ["chdb:///default", "clickhouse://127.0.0.1:8123/otel_attrib"] == opened
 
@@ -109,7 +110,7 @@ def test_a_stranger_on_the_default_port(
     monkeypatch.setattr(store_module, "default_dsn", lambda: "chdb:///default")
     monkeypatch.setattr(store_module, "DEFAULT_URL", serve({"name": "something else"}))
 
-    connect(None, None)
+    connect(None, None, create=True)
 
     assert ["chdb:///default"] == opened
 
@@ -153,6 +154,32 @@ def test_default_store_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(store_module, "DEFAULT_URL", "http://127.0.0.1:1")
     monkeypatch.setattr(store_module, "default_dsn", lambda: f"chdb://{tmp_path}/a/b")
 
-    with connect(None, None) as store:
+    with connect(None, None, create=True) as store:
         assert (True, "otel_attrib") == (store.embedded, store.database)
         assert (tmp_path / "a/b").is_dir()
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["absent", "empty"])
+def test_reading_makes_no_store(tmp_path: Path, made: bool) -> None:
+    """A path without a store stays as it is, and what makes one is named."""
+    path = tmp_path / "store"
+    if made:
+        path.mkdir()
+
+    with pytest.raises(StoreError, match=f"no store is at {path}: `otel-attrib migrate --dsn chdb://{path}`"):
+        connect(f"chdb://{path}", None)
+    assert made == path.exists()
+    assert not made or not list(path.iterdir())
+
+
+def test_a_store_without_tables(tmp_path: Path) -> None:
+    """A store that was never migrated is told so before anything is asked of it."""
+    dsn = f"chdb://{tmp_path}/store"
+    connect(dsn, None, create=True).close()
+
+    with pytest.raises(StoreSchema, match=f"{dsn} has no tables of otel-attrib: run `otel-attrib migrate"):
+        connect(dsn, None)
+    with connect(dsn, None, create=True) as store:  # the refused one let go of the path
+        migrate(store)
+    with connect(dsn, None) as store:
+        assert [] == store.rows("SELECT time FROM requests")

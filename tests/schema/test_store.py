@@ -148,3 +148,18 @@ def test_a_busy_path_names_its_holder_and_the_engine_is_in_utc(tmp_path: Path) -
         holder.stdin.close()
         holder.stdout.close()
         holder.wait(20)
+
+
+@pytest.mark.parametrize("table", ["requests", "steps", "otel_traces", "no_db.x"])
+def test_a_store_that_was_never_migrated(empty_store: Store, table: str) -> None:
+    """Where our own tables are missing, what makes them is said instead of the engine's words."""
+    with pytest.raises(
+        StoreSchema, match="has no tables of otel-attrib: run `otel-attrib migrate --dsn chdb:"
+    ):
+        empty_store.rows(f"SELECT 1 FROM {table}")
+
+
+def test_a_mistyped_table_is_named(empty_store: Store) -> None:
+    """A name that is none of ours is told as the engine tells it."""
+    with pytest.raises(StoreSchema, match="'request'"):
+        empty_store.rows("SELECT 1 FROM request")

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from otel_attrib.schema.migrate import migrate, plan, status
 
-    with connect(args.dsn, args.url) as store:
+    with connect(args.dsn, args.url, create=True) as store:
         if args.dry_run:
             return _print_sql(plan(store, args.engine, args.cluster, args.ttl_days), args.json)
         if args.status:

@@ -19,6 +19,9 @@ from otel_attrib.errors import DataError
 __all__ = ["parse"]
 
 _HEX = frozenset(("trace_id", "span_id", "parent_span_id", "profile_id"))
+# In place of an id that is not hexadecimal: no id is this long, so its item is taken out like a wrong one.
+_NO_ID = b"\0"
+_JUDGED = frozenset(("Span", "LogRecord"))
 _INTEGER = re.compile(r"-?\d{1,20}")
 
 Cast = Callable[[Any], Any]
@@ -65,7 +68,10 @@ def _single(field: FieldDescriptor) -> Cast:
     if inner is not None:
         return lambda value: _arguments(inner, value)
     if field.type == FieldDescriptor.TYPE_BYTES:
-        return _hex if field.name in _HEX else _base64
+        if field.name not in _HEX:
+            return _base64
+        holder = field.containing_type
+        return _judged_hex if holder is not None and holder.name in _JUDGED else _hex
     if field.type == FieldDescriptor.TYPE_STRING:
         return _string
     if field.type == FieldDescriptor.TYPE_BOOL:
@@ -89,6 +95,14 @@ def _string(value: object) -> str:
 
 def _hex(value: object) -> bytes:
     return bytes.fromhex(_string(value))
+
+
+def _judged_hex(value: object) -> bytes:
+    text = _string(value)
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return _NO_ID
 
 
 def _base64(value: object) -> bytes:

@@ -3,8 +3,8 @@
 Each statement runs in a session of its own under the engine's `readonly = 1`, which refuses writing,
 DDL, changes of settings and table functions that read elsewhere. What that leaves open is refused here:
 the scalar `file`, names that come as parameters ({name:Identifier}), the schema of a file or URL by
-DESCRIBE, INTO OUTFILE, KILL, and functions that call an AI service. The engine's own parser takes the statement apart, so comments, quoting and heredocs hide
-nothing.
+DESCRIBE, INTO OUTFILE, KILL, and functions that call an AI service. The engine's own parser takes the
+statement apart, so comments, quoting and heredocs hide nothing.
 """
 
 import json

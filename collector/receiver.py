@@ -16,13 +16,13 @@ from otel_attrib.collector.inflate import inflate
 from otel_attrib.collector.refusal import Refusal
 from otel_attrib.collector.signals import Signal
 from otel_attrib.collector.spool import Spool, SpoolFull
-from otel_attrib.collector.validate import Verdict, check
+from otel_attrib.collector.validate import MOST_DAYS, Verdict, check
 from otel_attrib.config import Settings
 
 __all__ = ["Receiver", "answer"]
 
 # Work on more bytes than this leaves the event loop, so that small requests do not wait for it.
-_LARGE = 1 << 18
+_LARGE = 1 << 16
 
 
 class Receiver:
@@ -39,6 +39,8 @@ class Receiver:
         self._stopping = False
         # Of the requests that need much memory for a while, few do at a time.
         self._inflating, self._reading_json = asyncio.Semaphore(2), asyncio.Semaphore(1)
+        self._reading = asyncio.Semaphore(2)
+        self._items = settings.otlp_items
         self._spool = spool
         self._counters = counters
 
@@ -99,11 +101,12 @@ class Receiver:
         if len(body) > limit:
             raise Refusal("too_large", f"the body is larger than {limit} bytes")
         self._counters.received_bytes.labels(signal.name).inc(len(body))
-        if is_json and len(body) > _LARGE:
-            async with self._reading_json:
-                verdict = await asyncio.to_thread(check, signal, body, is_json)
+        work = partial(check, signal, body, is_json, self._items, MOST_DAYS)
+        if len(body) > _LARGE:
+            async with self._reading_json if is_json else self._reading:
+                verdict = await asyncio.to_thread(work)
         else:
-            verdict = check(signal, body, is_json)
+            verdict = work()
         if verdict.items:
             await self._keep(signal, verdict)
         else:

@@ -2,12 +2,13 @@
 
 Everything is parsed with Protobuf's C parser before it is acknowledged (about 1.6 µs a span): in the
 store one unreadable request would spoil its whole block. What passes goes on as the bytes that came.
+The store keeps every day apart, so a request with times all over the calendar is cut to its first days.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
@@ -18,7 +19,11 @@ from otel_attrib.collector.refusal import Refusal
 from otel_attrib.collector.signals import LOGS, METRICS, TRACES, Signal
 from otel_attrib.errors import DataError
 
-__all__ = ["Verdict", "check"]
+__all__ = ["DAY_NS", "MOST_DAYS", "TIMES", "Verdict", "check", "item_lists", "keep"]
+
+DAY_NS = 86_400_000_000_000
+# The days that the items of one request may be of; old or new does not matter.
+MOST_DAYS = 64
 
 # DateTime64(9) holds nanoseconds as Int64.
 _LATEST = 1 << 63
@@ -38,29 +43,80 @@ class Verdict:
     why: str = ""
 
 
-def check(signal: Signal, body: bytes, is_json: bool = False) -> Verdict:
-    """Parse `body` and judge its items; `Refusal` when it is no request at all."""
+def check(
+    signal: Signal,
+    body: bytes,
+    is_json: bool = False,
+    most_items: int | None = None,
+    most_days: int | None = None,
+) -> Verdict:
+    """Parse `body` and judge its items; `Refusal` when it is no request at all, or has too many items."""
     try:
         request = otlp_json.parse(signal.request, body) if is_json else signal.decode(body)
     except (DataError, DecodeError) as fault:
         raise Refusal("malformed", f"the body is no OTLP {signal.name} request: {fault}") from fault
-    lists = list(_LISTS[signal.name](request))
+    lists = _counted(signal, request, most_items)
     total = sum(map(len, lists))
-    if all(_FAST[signal.name](items) for items in lists):
+    if all(_FAST[signal.name](items) for items in lists) and _are_few(signal, lists, most_days):
         return Verdict(request.SerializeToString() if is_json else body, total)
-    faults = Counter(chain.from_iterable(_take_out(items, _JUDGES[signal.name]) for items in lists))
+    judge = _JUDGES[signal.name]
+    if most_days is not None:
+        judge = _of_days(judge, TIMES[signal.name], most_days)
+    faults = Counter(chain.from_iterable(keep(items, judge) for items in lists))
     why = "; ".join(f"{count} with {fault}" for fault, count in faults.most_common())
     rejected = faults.total()
     return Verdict(request.SerializeToString(), total - rejected, rejected, why)
 
 
-def _take_out(items: Any, judge: Judge) -> Iterator[str]:
-    """Remove bad items from a repeated field, giving each one's fault."""
-    for index in range(len(items) - 1, -1, -1):
-        fault = judge(items[index])
+def item_lists(signal: Signal, request: Any) -> Iterable[Any]:
+    """The repeated fields of a parsed request that hold its spans, points or log records."""
+    found: Iterable[Any] = _LISTS[signal.name](request)
+    return found
+
+
+def keep(items: Any, judge: Judge) -> list[str]:
+    """Leave only good items in a repeated field; give the others' faults."""
+    good, faults = [], []
+    for item in items:
+        fault = judge(item)
         if fault:
-            del items[index]
-            yield fault
+            faults.append(fault)
+        else:
+            good.append(item)
+    if faults:
+        # One by one, every removal would move all that follow.
+        del items[:]
+        items.extend(good)
+    return faults
+
+
+def _counted(signal: Signal, request: Any, most: int | None) -> list[Any]:
+    lists = list(islice(item_lists(signal, request), None if most is None else most + 1))
+    if most is not None and max(len(lists), sum(map(len, lists))) > most:
+        raise Refusal("too_large", f"the request has more than {most} items (otlp_items): send several")
+    return lists
+
+
+def _are_few(signal: Signal, lists: Iterable[Any], most: int | None) -> bool:
+    if most is None:
+        return True
+    time = TIMES[signal.name]
+    return len({time(item) // DAY_NS for items in lists for item in items}) <= most
+
+
+def _of_days(judge: Judge, time: Callable[[Any], int], most: int) -> Judge:
+    """The same judge, to whom items are bad too that are of another day than the first `most` days."""
+    days: set[int] = set()
+
+    def judge_both(item: Any) -> str | None:
+        fault = judge(item)
+        if fault is None and (day := time(item) // DAY_NS) not in days:
+            if len(days) >= most:
+                return f"a day beyond the first {most} days of one request"
+            days.add(day)
+        return fault
+
+    return judge_both
 
 
 def _span_lists(request: Any) -> Iterable[Any]:
@@ -133,6 +189,17 @@ def _late(*times: int) -> str | None:
     return "a time past the year 2262" if max(times) >= _LATEST else None
 
 
+def _record_time(record: Any) -> int:
+    time: int = record.time_unix_nano or record.observed_time_unix_nano
+    return time
+
+
+# By this time the store sorts an item into its day.
+TIMES: dict[str, Callable[[Any], int]] = {
+    TRACES.name: _start,
+    METRICS.name: attrgetter("time_unix_nano"),
+    LOGS.name: _record_time,
+}
 _LISTS = {TRACES.name: _span_lists, METRICS.name: _point_lists, LOGS.name: _log_lists}
 _FAST = {TRACES.name: _spans_are_good, METRICS.name: _points_are_good, LOGS.name: _records_are_good}
 _JUDGES: dict[str, Judge] = {

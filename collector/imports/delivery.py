@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
+from otel_attrib.collector.imports.days import by_days
 from otel_attrib.collector.signals import Signal
 from otel_attrib.errors import DataError, StoreError
 from otel_attrib.schema.service import service_status
@@ -49,7 +50,10 @@ class ServiceDelivery:
         self._open = build_opener(ProxyHandler({})).open
 
     def send(self, signal: Signal, body: bytes) -> int:
-        """Post one request; refused for good, it is a `DataError`."""
+        """Post one request, of very many days as several; refused for good, it is a `DataError`."""
+        return sum(self._send(signal, piece) for piece in by_days(signal, body))
+
+    def _send(self, signal: Signal, body: bytes) -> int:
         waited = 0.0
         while True:
             try:

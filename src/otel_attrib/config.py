@@ -102,6 +102,7 @@ class Settings:
     otlp_json_limit: int = _is(
         16 << 20, size, "the same of JSON, which takes 20 to 50 times its size", "16MiB"
     )
+    otlp_items: int = _is(200_000, _count, "spans, points or log records of one request, then 413")
     otlp_in_flight: int = _is(256 << 20, size, "bytes of unanswered requests, then 503", "256MiB")
     otlp_token: str = _is("", _text, "bearer token asked of exporters; empty: none", secret=True)
     otlp_timeout: float = _is(30.0, _seconds, "time a client has to send one request", "30s")

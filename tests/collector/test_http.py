@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+import threading
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from otel_attrib import testing_otlp as bodies
+from otel_attrib.collector import receiver
+from otel_attrib.collector.validate import check
 
 PROTOBUF = {"Content-Type": "application/x-protobuf"}
 JSON = {"Content-Type": "application/json"}
@@ -151,6 +154,34 @@ def test_json_has_a_limit_of_its_own(serve: Serve) -> None:
     ]
 
     assert [413, 200] == codes
+
+
+def test_too_many_items(serve: Serve) -> None:
+    """A request of more items than allowed is refused for good, and the text names the setting."""
+    service = serve(otlp_items=2000)
+    codes = [post(service, bodies.traces(count).SerializeToString()).status_code for count in (2000, 2001)]
+    refused = post(service, bodies.traces(2001).SerializeToString())
+
+    assert [200, 413] == codes
+    assert "otlp_items" in status(refused).message
+
+
+def test_large_requests_leave_the_event_loop(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long to read is read beside the loop that serves all ports, Protobuf like JSON."""
+    threads = []
+
+    def noted(*args: Any) -> Any:
+        threads.append(threading.current_thread())
+        return check(*args)
+
+    monkeypatch.setattr(receiver, "check", noted)
+    large = bodies.traces(5000)
+    for count, body in ((1, bodies.traces(1)), (5000, large)):
+        assert 200 == post(service, body.SerializeToString()).status_code, count
+    document = json.dumps({"resourceSpans": []}).ljust(1 << 17)
+    assert 200 == httpx.post(f"{service.url}/v1/traces", content=document, headers=JSON).status_code
+
+    assert [True, False, False] == [thread is service.thread for thread in threads]
 
 
 def test_largest_allowed(serve: Serve) -> None:

@@ -82,6 +82,13 @@ def test_ids_are_hex() -> None:
     assert b"\x01\x02\x03" == read.attributes[0].value.bytes_value
 
 
+def test_ids_that_are_not_hex() -> None:
+    """They are read as an id of a length that none has, so that only their item is refused."""
+    read = span(traceId="zz", spanId="0", name="kept")
+
+    assert (1, 1, "kept") == (len(read.trace_id), len(read.span_id), read.name)
+
+
 @pytest.mark.parametrize("number", [1544712660300000000, "1544712660300000000"], ids=["number", "string"])
 def test_integers(number: object) -> None:
     """A 64-bit integer may be a number or a string."""
@@ -98,7 +105,7 @@ def test_unknown_null_and_snake_case_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"traceId": "xyz"}, "Span.traceId"),
+        ({"links": [{"traceId": "xyz"}]}, "Link.traceId"),
         ({"traceId": 5}, "Span.traceId"),
         ({"kind": "SPAN_KIND_SERVER"}, "Span.kind"),
         ({"kind": True}, "Span.kind"),

@@ -1,5 +1,6 @@
 """Judging items: the fast way over whole lists and the slow way over single items say the same."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from otel_attrib import testing_otlp as bodies
 from otel_attrib.collector.refusal import Refusal
 from otel_attrib.collector.signals import LOGS, METRICS, SIGNALS, TRACES, Signal
-from otel_attrib.collector.validate import check
+from otel_attrib.collector.validate import DAY_NS, MOST_DAYS, check, item_lists
 
 BODIES: dict[str, Any] = {"traces": bodies.traces, "metrics": bodies.metrics, "logs": bodies.logs}
 LATE = 1 << 63
@@ -91,6 +92,52 @@ def test_log_records() -> None:
 
     assert (2, 1) == (verdict.items, verdict.rejected)
     assert "trace_id" in verdict.why
+
+
+def test_an_id_that_is_not_hex() -> None:
+    """It costs its own span, as an id of a wrong length does, and no other."""
+    spans = [{"traceId": trace, "spanId": "01" * 8} for trace in ("01" * 16, "zz", "0101")]
+    body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
+    verdict = check(TRACES, body, is_json=True)
+
+    assert (1, 2, "2 with a trace_id that is not 16 bytes, or all zero") == (
+        verdict.items,
+        verdict.rejected,
+        verdict.why,
+    )
+
+
+@pytest.mark.parametrize("signal", SIGNALS, ids=lambda signal: signal.name)
+def test_most_items(signal: Signal) -> None:
+    """The limit itself passes, one more is refused; lists without items count as well."""
+    body = BODIES[signal.name](7).SerializeToString()
+
+    assert 7 == check(signal, body, most_items=7).items
+    for sent in (body, body * 7):
+        with pytest.raises(Refusal, match="more than 6 items") as caught:
+            check(signal, sent, most_items=6)
+        assert "too_large" == caught.value.name
+
+
+def test_most_days() -> None:
+    """Spans of the first days are kept, however old; all others are told."""
+    request = bodies.traces(140)
+    spans = request.resource_spans[0].scope_spans[0].spans
+    for number, span in enumerate(spans):
+        span.start_time_unix_nano = (number % 70) * DAY_NS
+    body = request.SerializeToString()
+    verdict = check(TRACES, body, most_days=MOST_DAYS)
+    kept = next(iter(item_lists(TRACES, TRACES.decode(verdict.payload))))
+
+    assert (128, 12, "12 with a day beyond the first 64 days of one request") == (
+        verdict.items,
+        verdict.rejected,
+        verdict.why,
+    )
+    assert [span.span_id for span in spans if span.start_time_unix_nano < 64 * DAY_NS] == [
+        span.span_id for span in kept
+    ]
+    assert body is check(TRACES, body, most_days=70).payload
 
 
 @given(st.binary(max_size=300))

@@ -5,6 +5,9 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from otel_attrib.cli import main
 from otel_attrib.schema.store import Store
 
 Run = Callable[..., str]
@@ -94,3 +97,27 @@ def test_a_file_without_otlp_is_an_error(run: Run, tmp_path: Path) -> None:
 
     assert f"{file}: byte 0: neither JSON nor OTLP protobuf" in run("import", "otlp", str(file), code=1)
     assert "No such file" in run("import", "otlp", str(tmp_path / "absent"), code=1)
+
+
+def test_a_file_that_cannot_be_read_fails_after_the_others(
+    run: Run, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other files are imported, the unread ones named, and the exit code is 1."""
+    notes = tmp_path / "notes.txt"
+    notes.write_text("hello")
+    files = (str(tmp_path / "absent"), str(notes), str(EXAMPLES / "trace.json"))
+
+    assert 1 == main(["import", "otlp", *files, "--dsn", store.dsn.text])
+    told = capsys.readouterr().out
+    assert told.startswith(f"1 span imported into store {store.dsn.shown}; 1 bad part; 2 files not read\n")
+    assert "absent: No such file" in " ".join(told.split())
+    assert 1 == count(store, "otel_traces")
+
+    assert 1 == main(["import", "otlp", *files, "--json", "--dsn", store.dsn.text])
+    unread = json.loads(capsys.readouterr().out)["unread"]
+    assert [f"{files[0]}: No such file or directory", f"{notes}: byte 0"] == [
+        unread[0],
+        unread[1][: len(str(notes)) + 8],
+    ]
+
+    assert "(nothing imported)" in run("import", "otlp", *files, "--strict", code=1)

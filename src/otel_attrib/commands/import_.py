@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     kind: Any = import_otlp if args.kind == "otlp" else import_requests
     summary = kind.run(args)
     print(json.dumps(summary.as_dict(), ensure_ascii=False) if args.json else "\n".join(summary.lines()))
-    return 0
+    return 1 if args.kind == "otlp" and summary.unread else 0
 
 
 def _find_file(args: argparse.Namespace) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from otel_attrib.collector.imports import files
@@ -29,6 +29,8 @@ class Summary:
     dry_run: bool
     tally: OtlpTally
     notes: Sequence[str] = ()
+    unread: Sequence[str] = field(default=())
+    """Files of which nothing could be read, or not all of it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The account for `--json`."""
@@ -42,6 +44,7 @@ class Summary:
             "already": tally.already,
             "refused": tally.refused,
             "refused_reasons": list(tally.reasons),
+            "unread": list(self.unread),
             "bad": tally.bad,
             "bad_parts": [
                 {"file": path, "place": part.place, "reason": part.reason} for path, part in tally.named
@@ -57,6 +60,8 @@ class Summary:
         text += listed("read", [counted_noun(tally.files, "file"), counted_noun(tally.requests, "request")])
         text += listed("service", sorted(tally.services))
         text += listed("refused", tally.reasons)
+        for fault in self.unread:
+            text += told("unread", fault)
         for path, part in tally.named:
             text += told("bad", f"{path}: {part.place}: {part.reason}")
         if tally.bad > len(tally.named):
@@ -73,6 +78,7 @@ class Summary:
             f"{tally.already:,} there already": tally.already,
             f"{tally.refused:,} refused": tally.refused,
             counted_noun(tally.bad, "bad part"): tally.bad,
+            f"{counted_noun(len(self.unread), 'file')} not read": len(self.unread),
         }
         done = "found, nothing written (dry run)" if self.dry_run else f"imported into {self.where}"
         return "; ".join([f"{found} {done}", *(text for text, count in rest.items() if count)])
@@ -84,22 +90,28 @@ def run(args: argparse.Namespace) -> Summary:
 
     if args.strict or args.dry_run:
         tally = OtlpTally()
-        _each(args.files, None, tally, lambda files: None)
-        if args.strict and tally.bad:
-            path, part = tally.named[0]
-            count = counted_noun(tally.bad, "bad part")
-            raise DataError(f"{path}: {part.place}: {part.reason} ({count}; nothing imported)")
+        unread = _each(args.files, None, tally, lambda files: None)
+        if args.strict:
+            _refuse_any(tally, unread)
         if args.dry_run:
-            return Summary("nowhere", True, tally)
+            return Summary("nowhere", True, tally, unread=unread)
     tally = OtlpTally()
     with delivery(args.dsn, args.url) as to, counted("importing", len(args.files)) as advance:
-        _each(args.files, to, tally, advance)
+        unread = _each(args.files, to, tally, advance)
         to.finish()
         notes = _notes(to, tally)
     if not tally.requests:
+        raise DataError(f"{unread[0]}; nothing imported")
+    return Summary(to.shown, False, tally, notes, unread)
+
+
+def _refuse_any(tally: OtlpTally, unread: Sequence[str]) -> None:
+    if unread:
+        raise DataError(f"{unread[0]} (nothing imported)")
+    if tally.bad:
         path, part = tally.named[0]
-        raise DataError(f"{path}: {part.place}: {part.reason}; nothing imported")
-    return Summary(to.shown, False, tally, notes)
+        count = counted_noun(tally.bad, "bad part")
+        raise DataError(f"{path}: {part.place}: {part.reason} ({count}; nothing imported)")
 
 
 def _notes(to: Delivery, tally: OtlpTally) -> list[str]:
@@ -110,8 +122,24 @@ def _notes(to: Delivery, tally: OtlpTally) -> list[str]:
 
 def _each(
     paths: Sequence[str], to: Delivery | None, tally: OtlpTally, advance: Callable[[int], None]
-) -> None:
+) -> list[str]:
+    """Deliver file by file; return, with the reason, those that could not be read as a whole."""
+    unread = []
     for path in paths:
-        with files.opened(path) as stream:
-            deliver_file(path, stream, to, tally)
+        before = tally.requests, tally.bad
+        try:
+            with files.opened(path) as stream:
+                deliver_file(path, stream, to, tally)
+        except DataError as fault:
+            unread.append(str(fault))
+        else:
+            if tally.requests == before[0]:
+                unread.append(_reason(path, tally, tally.bad - before[1]))
         advance(1)
+    return unread
+
+
+def _reason(path: str, tally: OtlpTally, bad: int) -> str:
+    """Why a file gave nothing: its first bad part, where that is among those kept to be named."""
+    named = next((part for name, part in tally.named if name == path), None)
+    return f"{path}: {named.place}: {named.reason}" if named else f"{path}: {counted_noun(bad, 'bad part')}"

@@ -45,12 +45,12 @@ def find(store: Store, name: str) -> dict[str, Any]:
 
 
 def _ambiguous(name: str, found: list[dict[str, Any]]) -> str:
-    """Say which requests are meant: time, span, the start of the trace where they differ, request id."""
+    """Say which requests are meant: time, an id that means it alone, request id (what has room of it)."""
     count = f"more than {_CANDIDATES}" if len(found) > _CANDIDATES else str(len(found))
-    several = len({row["trace_id"] for row in found}) > 1
-    lines = [f"{name!r} means {count} requests; give more of an id, or a span id:"]
+    traces = [row["trace_id"] for row in found]
+    lines = [f"{name!r} means {count} requests; give more of an id, such as:"]
     for row in found[:_CANDIDATES]:
-        ids = [row["span_id"], row["trace_id"][:16]] if several else [row["span_id"]]
+        ids = [row["trace_id"] if traces.count(row["trace_id"]) == 1 else row["span_id"]]
         lines.append("  ".join([f"  {row['time']:%Y-%m-%d %H:%M:%S}", *ids, row["request_id"]])[:80].rstrip())
     return "\n".join(lines)
 

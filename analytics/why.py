@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from otel_attrib.analytics.blocks import Counts, count_blocks
 from otel_attrib.analytics.exemplars import pick_exemplars
+from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.intervals import Estimate, difference
 from otel_attrib.analytics.notes import changed_coverage, never_observed, note_all
 from otel_attrib.analytics.question import Question
@@ -22,7 +23,7 @@ from otel_attrib.analytics.verdict import (
     rows_above,
     threshold,
 )
-from otel_attrib.analytics.windows import Window
+from otel_attrib.analytics.windows import Window, rfc3339
 from otel_attrib.schema.store import Store
 
 __all__ = ["explain"]
@@ -93,13 +94,23 @@ def _changes(
 def _judge(
     question: Question, baseline: Counts, current: Counts, before: Composition | None, delta: Estimate | None
 ) -> Verdict:
-    for name, counts in (("baseline", baseline), ("current window", current)):
+    for name, window, counts in (
+        ("baseline", question.baseline, baseline),
+        ("current window", question.current, current),
+    ):
+        if not counts.requests:
+            return Verdict(INSUFFICIENT, _empty(name, window, question.where))
         refused = judge_data(name, counts, question.level)
         if refused:
             return refused
     if before is None or delta is None:
         return Verdict(INSUFFICIENT, "a window holds no request")
     return judge_change(question.metric, delta, before.quantile.value)
+
+
+def _empty(name: str, window: Window, where: Filter) -> str:
+    found = f"no request matches --where {where}" if where.allowed else "no request is stored"
+    return f"{found} in the {name} ({rfc3339(window.start)}…{rfc3339(window.end)})"
 
 
 def _checks(

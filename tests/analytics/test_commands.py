@@ -139,13 +139,25 @@ def test_top_json_and_stages(typed: Typed, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_an_empty_store_is_not_an_error(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing stored: `quantiles` and `top` print empty tables, `why` says which window is empty."""
+    """Nothing stored: each says so, and for which time."""
     assert 0 == typed("quantiles")
     assert 0 == typed("top")
     assert 4 == typed("why")
     out = capsys.readouterr().out
     assert "no request in this span" in out
-    assert "the baseline holds no measured request (of 0)" in " ".join(out.split())
+    assert f"no request in the 5m before {AT}\n" in out
+    window = "2026-05-01T12:00:00Z…2026-05-01T12:15:00Z"
+    assert f"no request is stored in the baseline ({window})" in " ".join(out.split())
+
+
+@pytest.mark.usefixtures("fault")
+def test_a_filter_that_nothing_matches_is_named(typed: Typed, capsys: pytest.CaptureFixture[str]) -> None:
+    """With requests stored and none meant, the condition is what is said."""
+    assert 4 == typed("why", "--where", "model=m9")
+    assert 0 == typed("top", "--where", "model=m9", "--stages", "--window", "1h")
+    out = " ".join(capsys.readouterr().out.split())
+    assert "no request matches --where model=m9 in the baseline (2026-" in out
+    assert f"no request with model=m9 in the 1h before {AT}" in out
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,8 @@ def test_empty_baseline_is_insufficient(store: Store, requests: Requests) -> Non
         body["stages"],
     )
     assert body["current"]["ms"] > 0
-    assert "the baseline holds no measured request (of 0)" == body["checks"]["reason"]
+    window = "2026-05-01T12:00:00Z…2026-05-01T12:15:00Z"
+    assert f"no request is stored in the baseline ({window})" == body["checks"]["reason"]
     assert ({}, []) == (body["checks"]["missing_stages"], body["checks"]["notes"])
 
 

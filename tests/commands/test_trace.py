@@ -72,8 +72,8 @@ def test_an_ambiguous_beginning_lists_the_candidates(run: Run) -> None:
     fault = run("trace", "4bf9", code=2)
 
     assert "'4bf9' means 2 requests" in fault
-    assert f"00f067aa0ba902b7  {TRACE[:16]}  cmpl-17" in fault
-    assert f"0101010101010101  4bf9{'0' * 12}  cmpl-2" in fault
+    assert f"2026-05-01 12:00:00  {TRACE}  cmpl-17\n" in fault
+    assert f"2026-05-01 12:00:00  4bf9{'0' * 28}  cmpl-2\n" in fault
 
 
 def test_not_found(run: Run) -> None:
@@ -96,3 +96,8 @@ def test_steps_that_served_it(run: Run, store: Store) -> None:
     assert (2, 41, 42) == (before["steps"], before["first"], before["last"])
     assert (1, 43, 43) == (after["steps"], after["first"], after["last"])
     assert (6.0, 512, 0.25) == (before["batch_mean"], before["prefill_beside"], before["kv_high"])
+
+
+def test_an_empty_id_is_refused(run: Run) -> None:
+    """An empty id would mean every request: it is the user's mistake."""
+    assert "the id is empty" in run("trace", " ", code=2)

@@ -58,14 +58,30 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps(look(store, args)[2], ensure_ascii=False))
         elif args.once or not sys.stdout.isatty():
             heads, cells, _ = look(store, args)
-            print_table(heads, cells, left, caption)
+            if cells:
+                print_table(heads, cells, left, caption)
+            else:
+                print(_nothing(args))
         else:
-            _watch(lambda: look(store, args), args.interval, left, caption)
+            _watch(lambda: look(store, args), args.interval, left, caption, _nothing(args))
     return 0
 
 
+def _nothing(args: argparse.Namespace) -> str:
+    """What is said in place of an empty table."""
+    matching = f" with {' '.join(args.where)}" if args.where else ""
+    if ".." in args.window:
+        return f"no request{matching} in {args.window}"
+    before = "" if args.at == "now" else f" before {args.at}"
+    return f"no request{matching} in the {'last ' * (not before)}{args.window}{before}"
+
+
 def _watch(
-    look: Callable[[], tuple[tuple[str, ...], Cells, Any]], interval: str, left: int, caption: str
+    look: Callable[[], tuple[tuple[str, ...], Cells, Any]],
+    interval: str,
+    left: int,
+    caption: str,
+    nothing: str,
 ) -> None:
     import time
 
@@ -79,7 +95,7 @@ def _watch(
         while True:
             heads, cells, _ = look()
             rows = cells[: max(1, live.console.height - 6)]
-            live.update(rich_table(heads, rows, left, caption), refresh=True)
+            live.update(rich_table(heads, rows, left, caption if rows else nothing), refresh=True)
             time.sleep(seconds)
 
 

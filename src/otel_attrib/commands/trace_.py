@@ -32,10 +32,14 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from otel_attrib.analytics.trace_lookup import look_up
+    from otel_attrib.errors import UsageError
     from otel_attrib.schema.store import connect
 
+    name = args.id.strip()
+    if not name:
+        raise UsageError("the id is empty: give a trace, span or request id, or how one begins")
     with connect(args.dsn, args.url) as store:
-        shown = look_up(store, args.id.strip())
+        shown = look_up(store, name)
     if args.json:
         print(json.dumps(_object(shown), ensure_ascii=False))
     else:

@@ -15,6 +15,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from otel_attrib.collector import otlp_json
+from otel_attrib.collector.item_count import has_more_items
 from otel_attrib.collector.refusal import Refusal
 from otel_attrib.collector.signals import LOGS, METRICS, TRACES, Signal
 from otel_attrib.errors import DataError
@@ -51,6 +52,8 @@ def check(
     most_days: int | None = None,
 ) -> Verdict:
     """Parse `body` and judge its items; `Refusal` when it is no request at all, or has too many items."""
+    if most_items is not None and not is_json and has_more_items(signal, body, most_items):
+        raise _too_many(most_items)
     try:
         request = otlp_json.parse(signal.request, body) if is_json else signal.decode(body)
     except (DataError, DecodeError) as fault:
@@ -93,8 +96,12 @@ def keep(items: Any, judge: Judge) -> list[str]:
 def _counted(signal: Signal, request: Any, most: int | None) -> list[Any]:
     lists = list(islice(item_lists(signal, request), None if most is None else most + 1))
     if most is not None and max(len(lists), sum(map(len, lists))) > most:
-        raise Refusal("too_large", f"the request has more than {most} items (otlp_items): send several")
+        raise _too_many(most)
     return lists
+
+
+def _too_many(most: int) -> Refusal:
+    return Refusal("too_large", f"the request has more than {most} items (otlp_items): send several")
 
 
 def _are_few(signal: Signal, lists: Iterable[Any], most: int | None) -> bool:

@@ -7,13 +7,13 @@ the sampler is asked before anything is computed, so an unsampled request costs 
 import os
 from collections import deque
 from dataclasses import dataclass, field
-from time import monotonic_ns, time_ns
 
 from opentelemetry import propagate
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
 from otel_attrib.instrumentation import background, status
+from otel_attrib.instrumentation.clock import wall_offset_ns
 from otel_attrib.instrumentation.provider import COUNTS, tracer
 from otel_attrib.instrumentation.recorder import Timeline
 from otel_attrib.instrumentation.request_span import attributes_of, outcome, stages_of, worst_gaps
@@ -96,7 +96,7 @@ class SpanWriter:
         """Write one slice of steps as one span."""
         if self.steps is None:
             self.steps = tracer(STEPS_SCOPE, self.versions.get(engine, ""), engine, every=True)
-        offset = time_ns() - monotonic_ns()
+        offset = wall_offset_ns()
         span = self.steps.start_span(
             STEPS_SPAN_NAME,
             Context(),

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from otel_attrib.instrumentation.clock import clock_id
+from otel_attrib.instrumentation.clock import clock_id, wall_offset_ns
 
 
 def proc(root: Path, boot: str, namespace: str) -> str:
@@ -43,3 +43,11 @@ def test_another_boot_or_namespace(tmp_path: Path) -> None:
 def test_without_a_proc(tmp_path: Path) -> None:
     """Where nothing can be read there is still an answer."""
     assert clock_id(str(tmp_path)) == clock_id(str(tmp_path))
+
+
+def test_a_pause_between_two_clock_calls_moves_nothing() -> None:
+    """One undisturbed reading of five gives the offset, though the thread lost its core in the others."""
+    monotonic = iter([0, 9_000_000, 9_000_010, 19_000_000, 20_000_000, 20_000_002, 20_000_010, 30_000_000])
+    wall = iter([5_000 + 8_999_999, 5_000 + 9_000_011, 5_000 + 20_000_001, 5_000 + 29_999_999])
+
+    assert 5_000 == wall_offset_ns(lambda: next(wall), lambda: next(monotonic), readings=4)

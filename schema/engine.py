@@ -18,7 +18,7 @@ from otel_attrib.schema.store_errors import busy, told
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
-__all__ = ["client_factory"]
+__all__ = ["check_installed", "client_factory"]
 
 _MIB = 1 << 20
 # Names are the engine's; a DSN's own options win over these.
@@ -41,6 +41,11 @@ _ENGINE: dict[str, Any] = {
 def client_factory(dsn: Dsn) -> Callable[[], "Client"]:
     """A function that makes one more client of the store at `dsn`; an embedded one is opened here."""
     return _embedded(dsn) if dsn.embedded else _remote(dsn)
+
+
+def check_installed() -> None:
+    """Raise `MissingExtra` where the embedded engine is not installed: no advice on stores helps there."""
+    _get_client(embedded=True)
 
 
 def _remote(dsn: Dsn) -> Callable[[], "Client"]:

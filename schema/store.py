@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from otel_attrib.errors import StoreError, StoreSchema, UsageError
 from otel_attrib.schema.dsn import MEMORY, Dsn, default_dsn, parse_dsn
-from otel_attrib.schema.engine import client_factory
+from otel_attrib.schema.engine import check_installed, client_factory
 from otel_attrib.schema.service import DEFAULT_URL, store_address
 from otel_attrib.schema.store_errors import told, without_tables
 
@@ -200,6 +200,7 @@ def _open_made(dsn: str) -> Store:
     if where.path in (None, MEMORY):
         return open_store(dsn)
     if not _is_made(str(where.path)):
+        check_installed()
         raise StoreError(
             f"no store is at {where.path}: `otel-attrib migrate --dsn {where.shown}` makes one, "
             "or `otel-attrib up`, which also fills it"

@@ -122,7 +122,7 @@ def test_end_to_end_times_agree(run: Run) -> None:
     server = [row["e2e_us"] for _, row in pairs]
 
     assert all(inner <= outer for inner, outer in zip(server, client, strict=True))
-    assert sum(server) >= 0.8 * sum(client)
+    assert sum(server) > 0.5 * sum(client)
 
 
 def test_sizes_equal_the_usage_that_clients_were_told(run: Run) -> None:

@@ -22,6 +22,9 @@ STAGES: Final = ("ingress", "tokenize", "queue", "kv_init", "prefill", "sample",
 DECODE_STAGES: Final = ("batch_wait", "forward", "sample", "egress")
 """The stages of one output token after the first."""
 
+LAYERS: Final = ("scheduler", "gpu", "pcie", "nvlink", "cpu", "network", "client")
+"""What can be at fault. `workload`, `load` and `unexplained` are lines beside them, not layers."""
+
 STATUSES: Final = ("ok", "error", "aborted", "timeout")
 
 SKETCH_GROWTH: Final = 1.02

@@ -1,0 +1,146 @@
+"""One metric's rows of one window as typed columns: what every calculation of a change takes.
+
+A row is one value (a request; for TBT a gap, whose request is its cluster). Its parts are the stages
+and, last, `outside`; they add up to its value. A stage not observed is 0 there and False in `observed`;
+its time stands in `outside`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+__all__ = ["Dimension", "Floats", "Ints", "Rows", "join_rows"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One column of names, as codes into `labels`; `codes` is (n,)."""
+
+    codes: Ints
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Sequence[str] | pa.ChunkedArray | NDArray[np.str_]) -> "Dimension":
+        """Encode words; labels are sorted, so equal rows give equal codes."""
+        column = pa.chunked_array([words]) if isinstance(words, pa.Array) else words
+        array = np.asarray(
+            column.to_pylist() if isinstance(column, pa.ChunkedArray) else column, dtype=np.str_
+        )
+        labels, codes = np.unique(array, return_inverse=True)
+        return cls(codes.astype(np.int64), tuple(str(label) for label in labels))
+
+    def take(self, rows: Ints | Flags | slice) -> "Dimension":
+        """Return the same labels with the chosen rows."""
+        return Dimension(self.codes[rows], self.labels)
+
+    def words(self) -> NDArray[np.str_]:
+        """Return (n,) words."""
+        words: NDArray[np.str_] = np.asarray(self.labels, dtype=np.str_)[self.codes]
+        return words
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Typed columns of n rows; times in ms, arrival in µs since 1970.
+
+    names: K stage names, `outside` last. parts: (n, K). observed: (n, K). prompt, cached, output: (n,)
+    tokens (cached 0 where unknown). dims: by name, each (n,). cluster: (n,), which request a row belongs
+    to. trace_ids: (n,). total: rows of the window in the store; above n when these are a sample of them.
+    """
+
+    names: tuple[str, ...]
+    parts: Floats
+    observed: Flags
+    time_us: Ints
+    prompt: Floats
+    cached: Floats
+    output: Floats
+    dims: dict[str, Dimension]
+    cluster: Ints
+    trace_ids: NDArray[np.object_]
+    total: int
+
+    @property
+    def n(self) -> int:
+        """Return the number of rows at hand."""
+        return int(self.parts.shape[0])
+
+    @cached_property
+    def values(self) -> Floats:
+        """Return (n,) values in ms: the sums of the parts."""
+        return self.parts.sum(axis=1)
+
+    def stage(self, name: str) -> Floats:
+        """Return (n,) ms of one stage."""
+        return self.parts[:, self.names.index(name)]
+
+    def take(self, rows: Ints | Flags | slice) -> "Rows":
+        """Return the chosen rows in the given order; `total` shrinks in proportion."""
+        parts = self.parts[rows]
+        share = parts.shape[0] / max(1, self.n)
+        return Rows(
+            names=self.names,
+            parts=parts,
+            observed=self.observed[rows],
+            time_us=self.time_us[rows],
+            prompt=self.prompt[rows],
+            cached=self.cached[rows],
+            output=self.output[rows],
+            dims={name: column.take(rows) for name, column in self.dims.items()},
+            cluster=self.cluster[rows],
+            trace_ids=self.trace_ids[rows],
+            total=round(self.total * share),
+        )
+
+    def fold(self, stages: Sequence[str]) -> "Rows":
+        """Return the same rows with `stages` counted into `outside`, as if nobody had observed them."""
+        parts, observed = self.parts.copy(), self.observed.copy()
+        for name in stages:
+            column = self.names.index(name)
+            parts[:, -1] += parts[:, column]
+            parts[:, column] = 0.0
+            observed[:, column] = False
+        return Rows(
+            names=self.names,
+            parts=parts,
+            observed=observed,
+            time_us=self.time_us,
+            prompt=self.prompt,
+            cached=self.cached,
+            output=self.output,
+            dims=self.dims,
+            cluster=self.cluster,
+            trace_ids=self.trace_ids,
+            total=self.total,
+        )
+
+
+def join_rows(first: Rows, second: Rows) -> Rows:
+    """Return both, `first` before `second`; they must have the same stages and dimensions."""
+    if first.names != second.names or first.dims.keys() != second.dims.keys():
+        raise ValueError("rows of different metrics or dimensions cannot be joined")
+    offset = int(first.cluster.max()) + 1 if first.n else 0
+    return Rows(
+        names=first.names,
+        parts=np.vstack([first.parts, second.parts]),
+        observed=np.vstack([first.observed, second.observed]),
+        time_us=np.concatenate([first.time_us, second.time_us]),
+        prompt=np.concatenate([first.prompt, second.prompt]),
+        cached=np.concatenate([first.cached, second.cached]),
+        output=np.concatenate([first.output, second.output]),
+        dims={
+            name: Dimension.of(np.concatenate([column.words(), second.dims[name].words()]))
+            for name, column in first.dims.items()
+        },
+        cluster=np.concatenate([first.cluster, second.cluster + offset]),
+        trace_ids=np.concatenate([first.trace_ids, second.trace_ids]),
+        total=first.total + second.total,
+    )

@@ -43,8 +43,7 @@ class Dimension:
 
     def words(self) -> NDArray[np.str_]:
         """Return (n,) words."""
-        words: NDArray[np.str_] = np.asarray(self.labels, dtype=np.str_)[self.codes]
-        return words
+        return np.asarray(self.labels, dtype=np.str_).take(self.codes)
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ class Period:
     window: Window
     rows: Rows
     requests: pa.Table
-    steps: pa.Table = field(default=NO_TABLE)
-    samples: pa.Table = field(default=NO_TABLE)
-    marks: pa.Table = field(default=NO_TABLE)
+    steps: pa.Table = field(default_factory=lambda: NO_TABLE)
+    samples: pa.Table = field(default_factory=lambda: NO_TABLE)
+    marks: pa.Table = field(default_factory=lambda: NO_TABLE)
 
 
 def rows_of(requests: pa.Table, metric: Metric, total: int | None = None) -> Rows:

@@ -2,8 +2,8 @@
 
 Names are those of the semantic conventions (`hw.*`, `system.*`), then those that OpenLIT's GPU collector uses
 for what the conventions lack, then ours. In `samples`: `metric` is the name, `device` the `hw.id`, and the
-attribute named here tells apart what shares a name. A *gauge* is a level at its time; a *total* only grows, and
-what counts is its increase. Only the standard library is imported: agents read it in other people's servers.
+attribute named here tells apart what shares a name. A *gauge* is a level at its time; a *total* only grows,
+and its increase counts. Only the standard library is imported: agents read it in other people's servers.
 """
 
 from dataclasses import dataclass

@@ -75,7 +75,8 @@ class Rows:
     @cached_property
     def values(self) -> Floats:
         """Return (n,) values in ms: the sums of the parts."""
-        return self.parts.sum(axis=1)
+        values: Floats = self.parts.sum(axis=1)
+        return values
 
     def stage(self, name: str) -> Floats:
         """Return (n,) ms of one stage."""

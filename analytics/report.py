@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from otel_attrib.analytics.findings import Evidence, LayerLine, SliceLine
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import OUTSIDE, Metric
 from otel_attrib.analytics.verdict import RULE, Verdict
@@ -53,7 +54,13 @@ class Exemplar:
 class Report:
     """Everything `why` knows; times in ms.
 
-    `stages` maps each stage, `outside` included, to its change between the two tail compositions.
+    `stages` maps each stage, `outside` included, to the change that it caused (φ_k: its own times having
+    changed at equal work). `tail_accounting` is what stood in the tail, after minus before, and no cause.
+    Σ layers + workload + load + unexplained = delta; Σ stages + workload + load + stages_unexplained =
+    delta. `deciding` says what would decide the matter where the verdict abstains.
+
+    `checks` may hold, beside what `why` has always put there: replay_r2, replay (its reason), size_fit,
+    way (of the calculation), certificate, missing_sensors, coverage.
     """
 
     verdict: Verdict
@@ -69,6 +76,15 @@ class Report:
     notes: tuple[str, ...] = ()
     where: dict[str, str] = field(default_factory=dict)
     seed: int = 0
+    layers: dict[str, LayerLine] = field(default_factory=dict)
+    workload: Estimate | None = None
+    load: Estimate | None = None
+    unexplained: Estimate | None = None
+    stages_unexplained: Estimate | None = None
+    slices: tuple[SliceLine, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    deciding: tuple[str, ...] = ()
+    tail_accounting: dict[str, Estimate] = field(default_factory=dict)
 
     @property
     def by_size(self) -> list[tuple[str, Estimate]]:

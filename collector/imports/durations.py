@@ -7,7 +7,7 @@ in the table, they start at `queued` and say so. What would cross two clocks is 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from otel_attrib.collector.imports.clocks import Clock, clock_of
@@ -26,13 +26,17 @@ _STAGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """µs, None where not observed; `stages` holds only observed ones, `last_stage` is empty if unknown."""
+    """µs, None where not observed; `stages` holds only observed ones, `last_stage` is empty if unknown.
+
+    `decode` is per output token after the first, and only where a table says it itself.
+    """
 
     ttft_us: float | None
     e2e_us: float | None
     tpot_us: float | None
     stages: Mapping[str, float]
     last_stage: str
+    decode: Mapping[str, float] = field(default_factory=dict)
 
 
 def origin_of(stamps: Sequence[str], clocks: Sequence[Clock], wanted: str = "auto") -> Origin:

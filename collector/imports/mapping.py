@@ -7,8 +7,9 @@ from typing import Final
 
 from otel_attrib.collector.imports.stamps import UNITS
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
 
-__all__ = ["COUNTS", "NAMES", "STAMPS", "TEXTS", "Mapping", "pairs", "units"]
+__all__ = ["COUNTS", "DURATIONS", "NAMES", "STAMPS", "TEXTS", "Mapping", "pairs", "units"]
 
 STAMPS: Final = ("arrival", "queued", "scheduled", "first_token", "last_token")
 """Moments of a request in the order in which they happen."""
@@ -40,7 +41,19 @@ TEXTS: Final = (
 )
 """Identity, dimensions and how it ended."""
 
-NAMES: Final = (*TEXTS, *COUNTS, *STAMPS)
+DURATIONS: Final = (
+    "ttft",
+    "tpot",
+    "e2e",
+    *(stage for stage in STAGES if stage != "outside"),
+    *(f"decode_{stage}" for stage in DECODE_STAGES),
+)
+"""Times that a table holds as such; `decode_…` per output token after the first."""
+
+NAMES: Final = (*TEXTS, *COUNTS, *STAMPS, *DURATIONS)
+
+_TIMED: Final = (*STAMPS, *DURATIONS)
+_MAP_THEMSELVES: Final = (*TEXTS, *COUNTS, *STAMPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +69,33 @@ class Mapping:
         """The moments that the table has, in order."""
         return tuple(name for name in STAMPS if name in self.columns)
 
+    @property
+    def timed(self) -> tuple[str, ...]:
+        """The moments and durations that the table has, in order."""
+        return tuple(name for name in _TIMED if name in self.columns)
+
     def completed(self, header: Sequence[str]) -> "Mapping":
         """Fit it to a table: columns called like our names map themselves, a named one must be there."""
         lost = sorted(set(self.columns.values()) - set(header))
         if lost:
             raise UsageError(f"no column {', '.join(lost)}; the table has {', '.join(header)}")
         taken = set(self.columns.values())
-        same = {name: name for name in NAMES if name in header and name not in taken | set(self.constants)}
-        whole = Mapping({**same, **self.columns}, self.units, self.constants)
+        same = {
+            name: name
+            for name in _MAP_THEMSELVES
+            if name in header and name not in taken | set(self.constants)
+        }
+        suffixed = {
+            name: (column, unit)
+            for name in DURATIONS
+            for unit in UNITS
+            if (column := f"{name}_{unit}") in header and column not in taken and name not in self.columns
+        }
+        whole = Mapping(
+            {**same, **{name: column for name, (column, _) in suffixed.items()}, **self.columns},
+            {**self.units, **{name: unit for name, (_, unit) in suffixed.items()}},
+            self.constants,
+        )
         if not whole.stamps:
             example = f"--map arrival={header[0]}" if header else "--map arrival=COLUMN"
             raise UsageError(
@@ -92,13 +124,13 @@ def pairs(option: str, given: Iterable[str], names: Sequence[str] = NAMES) -> di
 
 
 def units(given: Iterable[str]) -> dict[str, str]:
-    """Read `--unit ms` (all stamps) and `--unit arrival:ms` (one); seconds where nothing is said."""
-    found = dict.fromkeys(STAMPS, "s")
+    """Read `--unit ms` (all times) and `--unit arrival:ms` (one); seconds where nothing is said."""
+    found = dict.fromkeys(_TIMED, "s")
     for word in sorted(given, key=lambda word: ":" in word):
         name, _, unit = word.rpartition(":")
-        if unit not in UNITS or name and name not in STAMPS:
+        if unit not in UNITS or name and name not in _TIMED:
             raise UsageError(
-                f"--unit {word!r}: write s, ms, us or ns, or one of {', '.join(STAMPS)} as arrival:ms"
+                f"--unit {word!r}: write s, ms, us or ns, or one of {', '.join(_TIMED)} as arrival:ms"
             )
-        found.update(dict.fromkeys((name,) if name else STAMPS, unit))
+        found.update(dict.fromkeys((name,) if name else _TIMED, unit))
     return found

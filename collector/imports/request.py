@@ -9,6 +9,7 @@ from typing import Any
 
 from otel_attrib.collector.imports.clocks import Clock
 from otel_attrib.collector.imports.durations import Durations, Origin, durations, misordered
+from otel_attrib.collector.imports.given import durations_of, with_given
 from otel_attrib.collector.imports.mapping import COUNTS, STAMPS, TEXTS, Mapping
 from otel_attrib.collector.imports.outcome import status
 from otel_attrib.collector.imports.stamps import Stamp, number, parse_stamp
@@ -31,6 +32,7 @@ class Request:
     status: str
     start_ns: int
     at: MappingType[str, int]
+    given: MappingType[str, float]
     took: Durations
     measured_from: Origin
 
@@ -67,8 +69,10 @@ class Plan:
         texts, counts = self._texts(row), self._counts(row)
         if "trace_id" in texts and not _TRACE_ID.fullmatch(texts["trace_id"]):
             raise ValueError(f"trace_id {texts['trace_id']!r} is not 32 hexadecimal digits")
-        self._count_missing({*at, *texts, *counts})
+        given = durations_of(row, self.mapping.columns, self.mapping.units)
+        self._count_missing({*at, *texts, *counts, *given})
         tokens = counts.get("output_tokens")
+        took = durations(at, self.clocks, self.origin, None if tokens is None else int(tokens))
         return Request(
             line=row.line,
             texts=texts,
@@ -76,8 +80,9 @@ class Plan:
             status=self._status(texts, at),
             start_ns=self._start(at),
             at=at,
-            took=durations(at, self.clocks, self.origin, None if tokens is None else int(tokens)),
-            measured_from=self.origin,
+            given=given,
+            took=with_given(took, given),
+            measured_from="arrival" if given and not self.origin else self.origin,
         )
 
     def _reached(self, name: str, stamp: Stamp) -> bool:

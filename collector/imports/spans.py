@@ -90,6 +90,7 @@ def _digest(request: Request) -> bytes:
         sorted(request.texts.items()),
         sorted(request.counts.items()),
         sorted(request.at.items()),
+        *([sorted(request.given.items())] if request.given else []),
         request.status,
         request.measured_from,
     ]
@@ -142,6 +143,7 @@ def _times(request: Request) -> Iterator[KeyValue]:
         names.TPOT_US: took.tpot_us,
     }
     known |= {names.stage_attribute(stage): us for stage, us in took.stages.items()}
+    known |= {names.decode_attribute(stage): us for stage, us in took.decode.items()}
     yield from (_value(key, us) for key, us in known.items() if us is not None)
     if took.ttft_us is not None and request.measured_from == "arrival":
         yield _value(names.GEN_AI_RESPONSE_TIME_TO_FIRST_CHUNK, took.ttft_us / 1e6)

@@ -46,10 +46,20 @@ def number(value: Any) -> Decimal | None:
 
 def parse_stamp(value: Any, unit: str) -> Stamp | None:
     """The stamp in a cell, a number in `unit` or a date; None for an empty cell, ValueError for no moment."""
+    if isinstance(value, datetime):  # Parquet has times as such
+        return _moment(value)
     if isinstance(value, str) and (written := _RFC3339.fullmatch(value.strip())):
         return _dated(*written.groups())
     found = number(value)
     return None if found is None else Stamp(int(found * UNITS[unit]))
+
+
+def _moment(value: datetime) -> Stamp:
+    utc = value if value.tzinfo else value.replace(tzinfo=UTC)
+    beyond_us = int(getattr(value, "nanosecond", 0))  # pandas keeps what datetime cannot
+    return Stamp(
+        (utc - _EPOCH) // timedelta(microseconds=1) * 1000 + beyond_us, True, value.tzinfo is not None
+    )
 
 
 def wall_nanoseconds(text: str) -> int:

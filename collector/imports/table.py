@@ -1,4 +1,4 @@
-"""Tables as files: JSON Lines (or one JSON array) and CSV, row by row with the line it stands on."""
+"""Tables as files: JSON Lines (or one JSON array), CSV and Parquet, row by row with the line it stands on."""
 
 import csv
 import io
@@ -13,6 +13,7 @@ from otel_attrib.errors import DataError
 __all__ = ["Bad", "Row", "header", "rows"]
 
 _SEEN = 200
+_PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class Bad:
 def rows(stream: BinaryIO) -> Iterator[Row | Bad]:
     """Read the whole table from its start; rows that cannot be read are yielded as `Bad`."""
     stream.seek(0)
+    if stream.read(4) == _PARQUET:
+        yield from _parquet(stream)
+        return
+    stream.seek(0)
     start = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     stream.seek(0)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
@@ -51,8 +56,21 @@ def header(stream: BinaryIO, wanted: Iterable[str] = ()) -> list[str]:
             break
         seen.update(dict.fromkeys(row.cells))
     if not seen:
-        raise DataError("no row that can be read: JSON Lines, a JSON array of objects or CSV is expected")
+        raise DataError("no row that can be read: JSON Lines, a JSON array, CSV or Parquet is expected")
     return list(seen)
+
+
+def _parquet(stream: BinaryIO) -> Iterator[Row | Bad]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    stream.seek(0)
+    try:
+        batches = parquet.ParquetFile(stream).iter_batches()
+        cells = (row for batch in batches for row in batch.to_pylist())
+        yield from (Row(number, row) for number, row in enumerate(cells, start=1))
+    except (pa.ArrowException, OSError) as fault:
+        raise DataError(f"a Parquet file that cannot be read: {str(fault).splitlines()[0]}") from fault
 
 
 def _loads(text: str) -> Any:

@@ -18,12 +18,14 @@ examples:
   kubectl exec collector -- cat /data/traces.json | otel-attrib import otlp -"""
 
 _REQUESTS = """\
-Read a table of requests: JSON Lines, a JSON array or CSV, gzipped or not.
+Read a table of requests: JSON Lines, a JSON array, CSV or Parquet, gzipped or not.
 
 Each --map names one of our names and the column that holds it; a column that
 is called like one of them maps itself. Moments: arrival, queued, scheduled,
 first_token, last_token, as numbers (seconds unless --unit says otherwise) or as
-RFC 3339. Sizes: prompt_tokens, cached_tokens, output_tokens. And request_id,
+RFC 3339. Durations that the table has as such: ttft, tpot, e2e and the stages
+(ingress, tokenize, queue, kv_init, prefill, sample, egress, decode_forward, …);
+a column called queue_ms or ttft_us maps itself. Sizes: prompt_tokens, cached_tokens, output_tokens. And request_id,
 model, service, version, node, tenant, status, finish_reason, error_type, …
 
 Stamps of two clocks are never subtracted from each other: what would cross them

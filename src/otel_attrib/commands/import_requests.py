@@ -51,7 +51,7 @@ class Summary:
             "last": _rfc3339(tally.last_ns),
             "mapping": dict(plan.mapping.columns),
             "constants": dict(plan.mapping.constants),
-            "units": {name: plan.mapping.units[name] for name in plan.mapping.stamps},
+            "units": {name: plan.mapping.units[name] for name in plan.mapping.timed},
             "unused_columns": list(self.surveyed.unused),
             "clocks": [asdict(clock) for clock in plan.clocks],
             "measured_from": plan.origin or None,

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 __all__ = ["Dimension", "Floats", "Ints", "Rows", "join_rows"]
@@ -30,12 +31,16 @@ class Dimension:
     @classmethod
     def of(cls, words: Sequence[str] | pa.ChunkedArray | NDArray[np.str_]) -> "Dimension":
         """Encode words; labels are sorted, so equal rows give equal codes."""
-        column = pa.chunked_array([words]) if isinstance(words, pa.Array) else words
-        array = np.asarray(
-            column.to_pylist() if isinstance(column, pa.ChunkedArray) else column, dtype=np.str_
-        )
-        labels, codes = np.unique(array, return_inverse=True)
-        return cls(codes.astype(np.int64), tuple(str(label) for label in labels))
+        column = _column(words)
+        encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        whole = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
+        # The dictionary may skip and repeat words; labels are those that occur, in order.
+        found = np.asarray(whole.dictionary.to_pylist(), np.str_)
+        codes = whole.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        labels, rank = np.unique(found, return_inverse=True)
+        used = np.unique(rank[codes])
+        place = np.searchsorted(used, rank)
+        return cls(place[codes].astype(np.int64), tuple(str(label) for label in labels[used]))
 
     def take(self, rows: Ints | Flags | slice) -> "Dimension":
         """Return the same labels with the chosen rows."""
@@ -44,6 +49,12 @@ class Dimension:
     def words(self) -> NDArray[np.str_]:
         """Return (n,) words."""
         return np.asarray(self.labels, dtype=np.str_).take(self.codes)
+
+
+def _column(words: Sequence[str] | pa.ChunkedArray | NDArray[np.str_]) -> pa.ChunkedArray:
+    if not isinstance(words, pa.ChunkedArray | pa.Array):
+        return pa.array(np.asarray(words).tolist(), pa.string())
+    return pc.fill_null(pc.cast(words, pa.string()), "") if words.null_count else words
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from otel_attrib.analytics.blocks import Counts
 from otel_attrib.analytics.columns import Dimension, Rows
 from otel_attrib.analytics.filters import DIMENSIONS
 from otel_attrib.analytics.metric import Metric
@@ -25,7 +26,12 @@ TOKEN_STAGES = {"tpot", "tbt"}
 
 @dataclass(frozen=True)
 class Period:
-    """One window; `rows` are the measured values of the metric asked for, `requests` all it holds."""
+    """One window; `rows` are the measured values of the metric asked for, `requests` all it holds.
+
+    Where the window holds more than was fetched, `rows` and `requests` are a sample of it, `way` says
+    which, `counts` are those of the whole window (None: count `requests`) and `displayed` is the
+    quantile in ms of the whole window, which the sample is tilted to (None: the sample's own).
+    """
 
     window: Window
     rows: Rows
@@ -33,6 +39,9 @@ class Period:
     steps: pa.Table = field(default_factory=lambda: NO_TABLE)
     samples: pa.Table = field(default_factory=lambda: NO_TABLE)
     marks: pa.Table = field(default_factory=lambda: NO_TABLE)
+    counts: Counts | None = None
+    displayed: float | None = None
+    way: str = "all rows"
 
 
 def rows_of(requests: pa.Table, metric: Metric, total: int | None = None) -> Rows:

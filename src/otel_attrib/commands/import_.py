@@ -4,7 +4,8 @@ otlp      OTLP as exporters write it: protobuf (one message, or many behind
           their lengths) or JSON (one object, or one a line as the Collector's
           file exporter writes), gzipped or not; traces, metrics and logs are
           told apart by content
-requests  a table of requests, JSON Lines or CSV, whose columns you name
+requests  a table of requests, JSON Lines, CSV or Parquet, whose columns you name
+samples   a table of device and host counters, a column or a row each
 """
 
 import argparse
@@ -25,8 +26,9 @@ is called like one of them maps itself. Moments: arrival, queued, scheduled,
 first_token, last_token, as numbers (seconds unless --unit says otherwise) or as
 RFC 3339. Durations that the table has as such: ttft, tpot, e2e and the stages
 (ingress, tokenize, queue, kv_init, prefill, sample, egress, decode_forward, …);
-a column called queue_ms or ttft_us maps itself. Sizes: prompt_tokens, cached_tokens, output_tokens. And request_id,
-model, service, version, node, tenant, status, finish_reason, error_type, …
+a column called queue_ms or ttft_us maps itself. Sizes: prompt_tokens,
+cached_tokens, output_tokens. And request_id, model, service, version, node,
+tenant, status, finish_reason, error_type, …
 
 Stamps of two clocks are never subtracted from each other: what would cross them
 is left empty (NULL). Which stamps share a clock is declared with --clock, else
@@ -45,6 +47,29 @@ examples:
       --map first_token=first_token_ts --map last_token=last_token_ts \\
       --set model=llama-3.1-8b --set service=chat
   otel-attrib import requests trace.csv --map arrival=TIMESTAMP --dry-run"""
+
+
+_SAMPLES = """\
+Read a table of device and host counters: JSON Lines, a JSON array, CSV or
+Parquet, gzipped or not.
+
+Wide (a column a counter): each --map names one of our counters and its column.
+Long (a row a value): --map metric=COLUMN value=COLUMN, and each further --map
+names one of our counters and the word that stands for it in the metric column;
+words without one are kept under their own name. time, node, device and service
+name those columns. --unit gpu_clock:GHz says a column's unit where it is not
+ours; docs/importing.md lists the counters and their units.
+
+node must be called as it is in the requests, and device as in their gpu_set,
+or the counters are not found beside them."""
+
+_SAMPLES_EXAMPLE = """\
+examples:
+  otel-attrib import samples dmon.csv --map time=ts node=host device=gpu \\
+      --map gpu_clock=pclk gpu_power=pwr pcie_receive=rxpci \\
+      --unit pcie_receive:MB/s
+  otel-attrib import samples dcgm.parquet --map metric=name value=value \\
+      --map gpu_clock=DCGM_FI_DEV_SM_CLOCK --set node=node3"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,16 +92,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("file", nargs="?", metavar="FILE", help="a file, or - for standard input")
     _table_options(table)
     _common(table)
+    samples = kinds.add_parser(
+        "samples",
+        help="a table of device and host counters",
+        description=_SAMPLES,
+        epilog=_SAMPLES_EXAMPLE,
+        formatter_class=raw,
+    )
+    samples.add_argument("file", nargs="?", metavar="FILE", help="a file, or - for standard input")
+    _several(samples, "--map", "NAME=COLUMN", "which column (or word) holds one of our names")
+    _several(samples, "--set", "NAME=VALUE", "node, device or service of every row")
+    _several(samples, "--unit", "NAME:UNIT", "the unit of a column, such as gpu_clock:GHz or time:ms")
+    _common(samples)
 
 
 def _table_options(parser: argparse.ArgumentParser) -> None:
-    def several(name: str, metavar: str, text: str) -> None:
-        parser.add_argument(name, nargs="+", action="extend", default=[], metavar=metavar, help=text)
-
-    several("--map", "NAME=COLUMN", "which column holds one of our names")
-    several("--set", "NAME=VALUE", "the same value for every row, such as model=llama-8b")
-    several("--unit", "UNIT", "s, ms, us or ns for all moments, or arrival:ms for one (s)")
-    several("--clock", "CLOCK=STAMP,…", "moments read from one clock; `wall` counts from 1970")
+    _several(parser, "--map", "NAME=COLUMN", "which column holds one of our names")
+    _several(parser, "--set", "NAME=VALUE", "the same value for every row, such as model=llama-8b")
+    _several(parser, "--unit", "UNIT", "s, ms, us or ns for all moments, or arrival:ms for one (s)")
+    _several(parser, "--clock", "CLOCK=STAMP,…", "moments read from one clock; `wall` counts from 1970")
     parser.add_argument(
         "--ttft-from",
         choices=("auto", "arrival", "queued"),
@@ -86,6 +120,10 @@ def _table_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start", metavar="TIME", help="moment of the first stamp if no column has wall time"
     )
+
+
+def _several(parser: argparse.ArgumentParser, name: str, metavar: str, text: str) -> None:
+    parser.add_argument(name, nargs="+", action="extend", default=[], metavar=metavar, help=text)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -101,11 +139,12 @@ def run(args: argparse.Namespace) -> int:
     """Import and print what became of it."""
     import json
 
-    from otel_attrib.commands import import_otlp, import_requests
+    from otel_attrib.commands import import_otlp, import_requests, import_samples
 
-    if args.kind == "requests":
+    if args.kind != "otlp":
         _find_file(args)
-    kind: Any = import_otlp if args.kind == "otlp" else import_requests
+    kinds: dict[str, Any] = {"otlp": import_otlp, "requests": import_requests, "samples": import_samples}
+    kind = kinds[args.kind]
     summary = kind.run(args)
     print(json.dumps(summary.as_dict(), ensure_ascii=False) if args.json else "\n".join(summary.lines()))
     return 1 if args.kind == "otlp" and summary.unread else 0
@@ -115,9 +154,9 @@ def _find_file(args: argparse.Namespace) -> None:
     """A file that stands behind `--map a=b c=d` was taken for one more pair: give it back."""
     from otel_attrib.errors import UsageError
 
-    for given in (args.map, args.set, args.clock):
+    for given in (args.map, args.set, getattr(args, "clock", [])):
         for word in [word for word in given if "=" not in word and args.file is None]:
             given.remove(word)
             args.file = word
     if args.file is None:
-        raise UsageError("no FILE is given: otel-attrib import requests FILE --map NAME=COLUMN")
+        raise UsageError(f"no FILE is given: otel-attrib import {args.kind} FILE --map NAME=COLUMN")

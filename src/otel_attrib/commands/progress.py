@@ -8,8 +8,8 @@ __all__ = ["counted"]
 
 
 @contextmanager
-def counted(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error that moves by what the yielded function is called with."""
+def counted(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error that moves by what the yielded function is called with; no total, no end in sight."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return

@@ -1,0 +1,143 @@
+"""Poisson scan: the slice whose exceedances rose most beyond the rise of all other requests.
+
+Statistic of a slice: the log-likelihood ratio (Kulldorff 1997, Communications in Statistics 26,
+1481–1496, in its two-period form) of its exceedances having risen more than those outside it. A slice
+that always was slower has not risen, and what hits everybody rises outside it too. The baseline's count
+in a slice is backed by PRIOR expected exceedances at the rate 1 − level, which holds in every cell of
+the baseline: so a version that is new can be judged, and a small slice is not judged by two requests.
+
+Penalty: log of the number of candidates of that depth, and half the log of all exceedances for each
+condition after the first (as in BIC). p: blocks of time are dealt out to the two windows at random and
+the best score of any slice is counted.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from otel_attrib.analytics.columns import Flags, Floats
+from otel_attrib.analytics.slices.cuboids import Candidates, roll_up, varying
+from otel_attrib.analytics.slices.found import Slice
+from otel_attrib.analytics.slices.leaves import Leaves, named
+
+__all__ = ["PERMUTATIONS", "SIGNIFICANT", "Scan", "scan"]
+
+PRIOR = 10.0
+PERMUTATIONS = 199
+SIGNIFICANT = 0.05
+AT_MOST = 3
+LEAST_SHARE = 0.1
+"""Of the excess; a slice with less is not worth a name."""
+COMPLEMENT = 0.5
+"""Share of the excess outside the slices from which on the change is called global."""
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Slices, which entries lie in one of them, and what the rest did."""
+
+    slices: tuple[Slice, ...]
+    inside: Flags
+    global_: bool
+    complement_share: float
+    excess: float
+
+
+def scan(leaves: Leaves, level: float) -> Scan:
+    """Find up to three slices; deterministic."""
+    rng = np.random.default_rng(SEED)
+    rate = 1 - level
+    late = leaves.block >= leaves.early
+    excess = _excess(leaves, np.ones(leaves.n.size, dtype=np.bool_), rate)
+    found: list[Slice] = []
+    inside = np.zeros(leaves.n.size, dtype=np.bool_)
+    while len(found) < AT_MOST and excess > 0:
+        rest = leaves.keep(~inside)
+        best = _best(rest, rate, rng)
+        if best is None or best[1] > SIGNIFICANT:
+            break
+        mine = _members(leaves, best[0]) & ~inside
+        share = min(1.0, _excess(leaves, mine, rate) / excess)
+        if share < LEAST_SHARE:
+            break
+        here = mine & late
+        words = named({name: leaves.dims[name].labels[code] for name, code in best[0]})
+        requests, over = int(leaves.n[here].sum()), int(leaves.exceed[here].sum())
+        found.append(Slice(words, requests, over, round(share, 6), best[1]))
+        inside |= mine
+    outside = _excess(leaves, ~inside, rate) / excess if excess > 0 else 0.0
+    moved = excess > 0 and outside >= COMPLEMENT and _rose(leaves.keep(~inside), rate, rng)
+    return Scan(tuple(found), inside, bool(moved), float(max(0.0, outside)), float(excess))
+
+
+def _members(leaves: Leaves, where: tuple[tuple[str, int], ...]) -> Flags:
+    inside = np.ones(leaves.n.size, dtype=np.bool_)
+    for name, code in where:
+        inside &= leaves.dims[name].codes == code
+    return inside
+
+
+def _excess(leaves: Leaves, chosen: Flags, rate: float) -> float:
+    """Return the exceedances of the current window beyond those at the baseline's rate."""
+    late = leaves.block >= leaves.early
+    before, after = chosen & ~late, chosen & late
+    old = (leaves.exceed[before].sum() + PRIOR) / (leaves.n[before].sum() + PRIOR / rate)
+    return float(leaves.exceed[after].sum() - old * leaves.n[after].sum())
+
+
+def _best(
+    leaves: Leaves, rate: float, rng: np.random.Generator
+) -> tuple[tuple[tuple[str, int], ...], float] | None:
+    candidates = roll_up(leaves, varying(leaves))
+    if not candidates.where:
+        return None
+    n, exceed = leaves.by_block()
+    penalty = _penalty(candidates, float(exceed.sum()))
+    deals = _deals(leaves, rng)
+    score = _ratios(candidates, n, exceed, deals, rate) - penalty[:, None]
+    top = int(np.argmax(score[:, 0]))
+    if score[top, 0] <= 0:
+        return None
+    best = score.max(axis=0)
+    return candidates.where[top], float((best >= best[0]).mean())
+
+
+def _penalty(candidates: Candidates, exceed: float) -> Floats:
+    counts = np.bincount(candidates.depth)
+    penalty: Floats = np.log(counts[candidates.depth]) + 0.5 * np.log(exceed) * (candidates.depth - 1)
+    return penalty
+
+
+def _deals(leaves: Leaves, rng: np.random.Generator) -> Floats:
+    """Return (blocks, 1 + PERMUTATIONS) of 1 where a block counts as current; column 0 is the truth."""
+    truth = (np.arange(leaves.blocks) >= leaves.early).astype(np.float64)
+    shuffled = rng.permuted(np.tile(truth, (PERMUTATIONS, 1)), axis=1)
+    return np.vstack([truth, shuffled]).T
+
+
+def _ratios(candidates: Candidates, n: Floats, exceed: Floats, deals: Floats, rate: float) -> Floats:
+    """Return (s, deals) the log-likelihood ratio of each slice under each deal; 0 where it did not rise."""
+    n1, b1 = candidates.n @ deals, candidates.exceed @ deals
+    n0, a1 = candidates.n.sum(axis=1)[:, None] - n1, candidates.exceed.sum(axis=1)[:, None] - b1
+    m1, c1 = n @ deals - n1, exceed @ deals - b1
+    m0, c0 = (n.sum() - n @ deals) - n0, (exceed.sum() - exceed @ deals) - a1
+    prior = PRIOR / rate
+    rise = ((c1 + 0.5) / (m1 + 0.5 / rate)) / ((c0 + PRIOR) / (m0 + prior))
+    a1, n0 = a1 + PRIOR, n0 + prior
+    total = a1 + b1
+    expected = rise * n1 / (rise * n1 + n0)
+    observed = b1 / total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = b1 * np.log(observed / expected) + a1 * np.log((1 - observed) / (1 - expected))
+    return np.where((observed > expected) & (m1 > 0), ratio, 0.0)
+
+
+def _rose(leaves: Leaves, rate: float, rng: np.random.Generator) -> bool:
+    """Whether all these rows together got slower, judged by the same deals of blocks."""
+    n, exceed = leaves.by_block()
+    deals = _deals(leaves, rng)
+    new, old = n @ deals, n.sum() - n @ deals
+    rise = (exceed @ deals + 0.5) / (new + 0.5 / rate)
+    fall = (exceed.sum() - exceed @ deals + 0.5) / (old + 0.5 / rate)
+    return float((rise / fall >= rise[0] / fall[0]).mean()) <= SIGNIFICANT

@@ -6,17 +6,19 @@ groups, so that a large fleet does not cut a small window into blocks of one row
 
 from dataclasses import dataclass
 from datetime import timedelta
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.columns import Ints, Rows
 from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.metric import Metric
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.store import Store
 
-__all__ = ["NODE_GROUPS", "SLICES", "Counts", "block_parameters", "count_blocks"]
+__all__ = ["NODE_GROUPS", "SLICES", "Counts", "block_ids", "block_parameters", "count_blocks"]
 
 SLICES = 20
 NODE_GROUPS = 4
@@ -50,6 +52,24 @@ def block_parameters(window: Window) -> dict[str, int]:
     """Return the parameters that cut `window` into blocks in SQL."""
     slice_us = -(-(window.length // timedelta(microseconds=1)) // SLICES)
     return {**window.bounds_us(), "slice_us": slice_us, "node_groups": NODE_GROUPS}
+
+
+def block_ids(rows: Rows, window: Window) -> Ints:
+    """Return the (n,) block of each row, numbered from 0 without gaps.
+
+    The slices are those of the SQL; nodes are put into groups by a checksum of their names, so that a
+    node is in the same group whatever other nodes there are.
+    """
+    parameters = block_parameters(window)
+    slices = (rows.time_us - parameters["from_us"]) // parameters["slice_us"]
+    groups = np.zeros(rows.n, dtype=np.int64)
+    if "node" in rows.dims:
+        node = rows.dims["node"]
+        names = np.array([crc32(name.encode()) % NODE_GROUPS for name in node.labels], dtype=np.int64)
+        groups = names[node.codes]
+    blocks = np.clip(slices, 0, SLICES - 1) * NODE_GROUPS + groups
+    compact: Ints = np.unique(blocks, return_inverse=True)[1].astype(np.int64)
+    return compact
 
 
 def count_blocks(store: Store, metric: Metric, window: Window, where: Filter) -> Counts:

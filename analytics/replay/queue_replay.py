@@ -1,0 +1,169 @@
+"""What the queue's change is made of: who made it longer, instead of that it is longer.
+
+The arrivals of the current window go once more through the engine's admission (`engine.py`), with the
+service times that each coalition of changes would have given. Shapley values of the quantile over the
+coalitions give every stage its own time and the waiting that it causes; `queue` becomes the scheduler's
+own change, and what no player explains of the way from the baseline is load: more requests, other
+bursts, heavier work in them.
+
+Identity: Σ stages + workload + load + unexplained = delta, with the last two and workload of the change
+as it was decomposed. Stages without a significant change keep their φ.
+
+Intervals: the delete-block jackknife of the current window over the values, the waits of a coalition
+being replayed once for all rows: leaving a block out changes who counts, not who queued.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from otel_attrib.analytics.blocks import block_ids
+from otel_attrib.analytics.change.decompose import Change
+from otel_attrib.analytics.harrell_davis import quantile
+from otel_attrib.analytics.intervals import Estimate, jackknife
+from otel_attrib.analytics.period import Period
+from otel_attrib.analytics.replay.calibrate import Calibrated, calibrate
+from otel_attrib.analytics.replay.matching import place_rows
+from otel_attrib.analytics.replay.own_wait import OwnWait, own_wait
+from otel_attrib.analytics.replay.players import QUEUE, decode_player, stage_players
+from otel_attrib.analytics.replay.shapley import Coalition, coalitions, shapley
+from otel_attrib.analytics.replay.worth import Leaving
+
+__all__ = ["Replay", "replay_queue"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NEGLIGIBLE = 0.01
+NOTHING = Estimate(0.0, 0.0, float("inf"))
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The change's stages with the waiting they cause, and the load; ms.
+
+    valid: the model of the engine passed its gate, or there is no queue to explain; `reason` says which,
+    or what was missing. r2, p99_error: the gate's figures, None where it was not needed or not possible.
+    """
+
+    valid: bool
+    reason: str
+    r2: float | None
+    p99_error: float | None
+    stages: dict[str, Estimate]
+    load: Estimate
+
+
+def replay_queue(baseline: Period, current: Period, change: Change, level: float) -> Replay:
+    """Resolve the queue's part of `change` into the stages that caused it, the scheduler and the load."""
+    refused = _not_needed(baseline, current, change, level) or _not_possible(baseline, current)
+    if refused is not None:
+        return Replay(*refused, None, None, dict(change.stages), NOTHING)
+    model = calibrate(baseline, current)
+    if not model.fit.good:
+        reason = f"queue, cause unresolved: replaying the baseline missed its waits ({model.fit})"
+        return Replay(False, reason, model.fit.r2, model.fit.p99_error, dict(change.stages), NOTHING)
+    stages, load = _Game(baseline, current, change, level, model).books()
+    reason = f"waits replayed: {model.fit} on the baseline"
+    return Replay(True, reason, model.fit.r2, model.fit.p99_error, stages, load)
+
+
+def _not_needed(baseline: Period, current: Period, change: Change, level: float) -> tuple[bool, str] | None:
+    """Return why there is nothing to replay: no queue in the metric, or none that reaches its quantile."""
+    if QUEUE not in current.rows.names:
+        return True, "not needed: the metric has no queue"
+    if any(_queue_share(period, level) >= NEGLIGIBLE for period in (baseline, current)):
+        return None
+    low, high = change.stages[QUEUE].interval()
+    if low <= 0 <= high or abs(change.stages[QUEUE].value) < NEGLIGIBLE * abs(change.delta.value):
+        return True, "not needed: requests hardly wait in either window"
+    return None
+
+
+def _queue_share(period: Period, level: float) -> float:
+    """Return the quantile of the waits as a share of the metric's."""
+    whole = quantile(period.rows.values, level)
+    return quantile(period.rows.stage(QUEUE), level) / whole if whole > 0 else 0.0
+
+
+def _not_possible(baseline: Period, current: Period) -> tuple[bool, str] | None:
+    """Return what a replay lacks: every request of the window, and the wait of each."""
+    for name, period in (("baseline", baseline), ("current window", current)):
+        if len(period.requests) < period.rows.total:
+            told = f"{len(period.requests):,} of {period.rows.total:,}"
+            return False, f"queue, cause unresolved: {told} requests of the {name} are at hand"
+        column = period.rows.observed[:, period.rows.names.index(QUEUE)]
+        if period.rows.n == 0 or float(column.mean()) < 0.9:
+            return False, f"queue, cause unresolved: waits of the {name} were not observed"
+    return None
+
+
+class _Game:
+    """The coalitions of one change and what each is worth."""
+
+    def __init__(
+        self, baseline: Period, current: Period, change: Change, level: float, model: Calibrated
+    ) -> None:
+        self.change, self.rows, self.model = change, current.rows, model
+        seen = model.current.seen
+        self.place = place_rows(current.rows, current.requests, seen.row)
+        players = stage_players(change, current.rows, seen, self.place)
+        decode = decode_player(model.baseline.seen, seen, current.rows)
+        if decode is not None and not any(p.where == "holding" for p in players):
+            players = [*players[:3], decode]
+        self.players = {player.name: player for player in players}
+        self.leaving = Leaving(block_ids(current.rows, current.window), level)
+        self.own = self._own_wait()
+        self._waits: dict[Coalition, Floats] = {}
+
+    def books(self) -> tuple[dict[str, Estimate], Estimate]:
+        """Return φ of every stage, and the load, which closes the identity."""
+        names = (*self.players, QUEUE)
+        worth = {some: self.leaving.worth(self._values(some)) for some in coalitions(names)}
+        found = {name: self._estimate(value) for name, value in shapley(names, worth).items()}
+        change = self.change
+        stages = {name: found.get(name, phi) for name, phi in change.stages.items()}
+        stages |= {name: phi for name, phi in found.items() if name not in stages}
+        told = sum(phi.value for phi in stages.values()) + change.workload.value + change.unexplained.value
+        start = self._estimate(worth[frozenset()])
+        variance = start.variance + change.before.variance + change.workload.variance
+        freedom = min(start.freedom, change.before.freedom)
+        return stages, Estimate(change.delta.value - told, variance, freedom)
+
+    def _estimate(self, worth: Floats) -> Estimate:
+        return jackknife(worth[:1], worth[1:, None], self.leaving.sizes)[0]
+
+    def _own_wait(self) -> OwnWait:
+        model = self.model
+        a, b = model.baseline, model.current
+        scale = float(np.median(a.seen.service)) or 1.0
+        return own_wait(a.seen.wait, model.replayed, b.seen.wait, self._replayed(frozenset()), scale)
+
+    def _replayed(self, undone: Coalition) -> Floats:
+        """Return waits with the changes of these players taken back."""
+        seen = self.model.current.seen
+        serving = {name: times.copy() for name, times in seen.serving.items()}
+        holding, sooner = seen.holding.copy(), np.zeros(seen.n)
+        for player in (self.players[name] for name in sorted(undone)):
+            if player.where == "serving":
+                serving[player.name] = np.maximum(0.0, serving[player.name] - player.saved)
+            elif player.where == "holding":
+                holding = np.maximum(0.0, holding - player.saved)
+            elif player.where == "before":
+                sooner += player.saved
+        return self.model.current.waits(self.model.limits, serving, holding, sooner)
+
+    def _values(self, present: Coalition) -> Floats:
+        """Return the metric's (n,) values with only these players' changes present."""
+        absent = [player for name, player in self.players.items() if name not in present]
+        undone = frozenset(player.name for player in absent if player.where)
+        if undone not in self._waits:
+            self._waits[undone] = self._replayed(undone)
+        waits = self.own.wait(self._waits[undone], QUEUE in present) - self.model.current.seen.wait
+        if QUEUE in present and not undone:
+            waits = np.zeros_like(waits)  # all is as observed, to the last bit
+        known = self.place >= 0
+        values = self.rows.values - sum(player.own for player in absent)
+        values[known] += waits[self.place[known]]
+        return values

@@ -11,33 +11,40 @@ from math import isfinite
 from typing import Any
 
 from otel_attrib.analytics.findings import Evidence, LayerLine, SliceLine
+from otel_attrib.analytics.golden import golden_formula
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import OUTSIDE, Metric
 from otel_attrib.analytics.verdict import RULE, Verdict
 from otel_attrib.analytics.windows import Window, rfc3339
 
-__all__ = ["SCHEMA", "STAGES_ARE", "Exemplar", "Report", "Side"]
+__all__ = ["SCHEMA", "SUM_TOLERANCE_MS", "Exemplar", "Report", "Side"]
 
 SCHEMA = "otel-attrib/why/1"
-STAGES_ARE = "what is in the tail, not a cause"
+SUM_TOLERANCE_MS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One window: its rows, and the quantile when there were any."""
+    """One window: its rows, and the quantile when there were any.
+
+    `name` and `where` are those of a side of `diff`, which may be a selection of its own.
+    """
 
     window: Window
     n: int
     ms: float | None
+    name: str = ""
+    where: dict[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {
+        body = {
             "from": rfc3339(self.window.start),
             "to": rfc3339(self.window.end),
             "n": self.n,
             "ms": rounded(self.ms),
         }
+        return {**body, "name": self.name, "where": self.where} if self.name else body
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,9 @@ class Report:
     `stages` maps each stage, `outside` included, to the change that it caused (φ_k: its own times having
     changed at equal work). `tail_accounting` is what stood in the tail, after minus before, and no cause.
     Σ layers + workload + load + unexplained = delta; Σ stages + workload + load + stages_unexplained =
-    delta. `deciding` says what would decide the matter where the verdict abstains.
+    delta. `deciding` says what would decide the matter where the verdict abstains. `means` maps
+    prompt_tokens, output_tokens (a request) and requests_per_s to the baseline's and the current mean.
+    `matrix` is `matrix_of` the three metrics, where it was asked for.
 
     `checks` may hold, beside what `why` has always put there: replay_r2, replay (its reason), size_fit,
     way (of the calculation), certificate, missing_sensors, coverage.
@@ -85,12 +94,44 @@ class Report:
     evidence: tuple[Evidence, ...] = ()
     deciding: tuple[str, ...] = ()
     tail_accounting: dict[str, Estimate] = field(default_factory=dict)
+    means: dict[str, tuple[float, float]] = field(default_factory=dict)
+    matrix: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse lines that do not add up to the change."""
+        if self.delta is None:
+            return
+        for name, error in (("layers", self.layers_error_ms), ("stages", self.stages_error_ms)):
+            if not error <= SUM_TOLERANCE_MS:
+                raise AssertionError(f"{name} miss the change by {error} ms")
 
     @property
     def by_size(self) -> list[tuple[str, Estimate]]:
         """Return the stages, largest change first, `outside` left out."""
         named = [(name, change) for name, change in self.stages.items() if name != OUTSIDE]
         return sorted(named, key=lambda item: -abs(item[1].value))
+
+    @property
+    def rest(self) -> dict[str, float]:
+        """Return the ms of the lines that are no layer, where they are known."""
+        lines = (("workload", self.workload), ("load", self.load), ("unexplained", self.unexplained))
+        return {name: line.value for name, line in lines if line is not None}
+
+    @property
+    def layers_error_ms(self) -> float:
+        """Return how far layers, workload, load and unexplained miss the change (0 without layers)."""
+        return self._error(sum(line.ms for line in self.layers.values()), self.rest) if self.layers else 0.0
+
+    @property
+    def stages_error_ms(self) -> float:
+        """Return how far stages, workload, load and what they leave miss the change (0 without stages)."""
+        if not self.stages or self.stages_unexplained is None:
+            return 0.0
+        rest = {**self.rest, "unexplained": self.stages_unexplained.value}
+        return self._error(sum(change.value for change in self.stages.values()), rest)
+
+    def _error(self, lines: float, rest: dict[str, float]) -> float:
+        return abs(lines + sum(rest.values()) - self.delta.value) if self.delta else 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object, hash included."""
@@ -99,8 +140,6 @@ class Report:
         return {**body, "hash": hashlib.sha256(text.encode()).hexdigest()}
 
     def _body(self) -> dict[str, Any]:
-        outside = self.stages.get(OUTSIDE)
-        stages = {name: change for name, change in self.stages.items() if name != OUTSIDE}
         return {
             "schema": SCHEMA,
             "verdict": self.verdict.word,
@@ -112,27 +151,35 @@ class Report:
             "delta_ms": rounded(self.delta.value if self.delta else None),
             "delta_ci_ms": interval(self.delta),
             "p_regression": rounded(self.p_regression),
-            "stages_are": STAGES_ARE,
-            "stages": {
-                name: {"ms": rounded(change.value), "ci_ms": interval(change)}
-                for name, change in stages.items()
-            },
-            "layers": {},
-            "workload_ms": None,
-            "load_ms": None,
-            "unexplained_ms": rounded(outside.value if outside else None),
-            "slice": None,
-            "evidence": [],
+            "stages": {name: _estimate(change) for name, change in self.stages.items()},
+            "layers": {name: _layer(line) for name, line in self.layers.items()},
+            "workload_ms": _value(self.workload),
+            "load_ms": _value(self.load),
+            "unexplained_ms": _value(self.unexplained),
+            "slice": self.slices[0].as_dict() if self.slices else None,
+            "evidence": [evidence.as_dict() for evidence in self.evidence],
             "exemplars": [exemplar.trace_id for exemplar in self.exemplars],
-            "tail_accounting_ms": {name: rounded(change.value) for name, change in stages.items()},
-            "checks": {
-                **self.checks,
-                "where": self.where,
-                "reason": self.verdict.reason,
-                "notes": list(self.notes),
-                "rule": RULE,
-            },
+            "tail_accounting_ms": {name: _value(change) for name, change in self.tail_accounting.items()},
+            "deciding": list(self.deciding),
+            "golden_ms": {n: rounded(ms) for n, ms in golden_formula(self.layers, self.rest).items()},
+            "matrix": self.matrix,
+            "checks": self._checks(),
             "seed": self.seed,
+        }
+
+    def _checks(self) -> dict[str, Any]:
+        return {
+            **self.checks,
+            "stages_unexplained_ms": _value(self.stages_unexplained),
+            "means": {
+                name: {"baseline": rounded(old), "current": rounded(new)}
+                for name, (old, new) in self.means.items()
+            },
+            "more_slices": [found.as_dict() for found in self.slices[1:]],
+            "where": self.where,
+            "reason": self.verdict.reason,
+            "notes": list(self.notes),
+            "rule": RULE,
         }
 
 
@@ -144,3 +191,21 @@ def rounded(number: float | None) -> float | None:
 def interval(estimate: Estimate | None) -> list[float | None]:
     """Return both ends of a 95 % interval for JSON."""
     return [None, None] if estimate is None else [rounded(end) for end in estimate.interval()]
+
+
+def _value(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else rounded(estimate.value)
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {"ms": rounded(estimate.value), "ci_ms": interval(estimate)}
+
+
+def _layer(line: LayerLine) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "ms": rounded(line.ms),
+        "share": rounded(line.share),
+        "p": rounded(line.p),
+        "ci_ms": [rounded(end) for end in line.ci],
+    }
+    return {**body, "of_it": {part: rounded(ms) for part, ms in line.parts.items()}} if line.parts else body

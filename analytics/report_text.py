@@ -1,75 +1,45 @@
 """A report for people: the answer in the first line, then what it rests on, in 80 columns."""
 
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from otel_attrib.analytics.intervals import Estimate
-from otel_attrib.analytics.metric import OUTSIDE
-from otel_attrib.analytics.report import STAGES_ARE, Report, Side
-from otel_attrib.analytics.verdict import GLOBAL, INSUFFICIENT, RULE
+from otel_attrib.analytics.findings import Evidence
+from otel_attrib.analytics.headline import answer, named_layers
+from otel_attrib.analytics.matrix import matrix_table
+from otel_attrib.analytics.report import Report, Side
+from otel_attrib.analytics.report_tables import golden_table, layer_table, stage_table, tail_table
 from otel_attrib.analytics.windows import Window
+from otel_attrib.analytics.wording import layer_title, milliseconds, percent, points, slice_title, wrapped
 
-__all__ = ["milliseconds", "render"]
+__all__ = ["VIEWS", "milliseconds", "render"]
 
-COLUMNS = 80
-NAMED = 3  # stages named in the first line
-WORTH_NAMING = 0.02  # share of the change below which a stage is not named there
+SHOWN = 6  # points of one kind; --json has all
+ABSTAINS = ("GLOBAL", "INSUFFICIENT", "CAUSE_SET")
+
+Section = Callable[[Report], Iterator[str]]
 
 
-def render(report: Report) -> str:
-    """Return the whole text."""
-    sections = (_answer, _windows, _stages, _exemplars, _notes, _definition)
+def render(report: Report, view: str = "all") -> str:
+    """Return the whole text; `view` is one of `VIEWS` and says which tables stand in it."""
+    sections = (
+        answer,
+        _windows,
+        _for,
+        _against,
+        *VIEWS[view],
+        _slices,
+        _exemplars,
+        _deciding,
+        _notes,
+        _definition,
+    )
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section(report)))) + "\n"
-
-
-def milliseconds(value: float, sign: bool = False) -> str:
-    """Write a time with three digits that matter."""
-    size = abs(value)
-    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
-    shown = 0.0 if round(value, decimals) == 0 else value  # never -0.00
-    return f"{shown:{'+' if sign else ''}.{decimals}f}"
-
-
-def _answer(report: Report) -> Iterator[str]:
-    yield from textwrap.wrap(_headline(report), COLUMNS)
-    yield from textwrap.wrap(f"{report.verdict.word}: {report.verdict.reason}.", COLUMNS)
-
-
-def _headline(report: Report) -> str:
-    name = f"P{100 * report.level:g} {report.metric.title}"
-    before, after, delta = report.baseline.ms, report.current.ms, report.delta
-    if before is None or after is None or delta is None:
-        return f"{name} cannot be judged."
-    fell = delta.freedom >= 1 and delta.interval()[1] < 0
-    calm = "fell" if fell else "shows no regression:"
-    verb = {GLOBAL: "rose", INSUFFICIENT: "cannot be judged:"}.get(report.verdict.word, calm)
-    change = f"{milliseconds(before)} → {milliseconds(after)} ms ({_change(delta)})"
-    named = _named(report, delta) if report.verdict.word == GLOBAL else ""
-    return f"{name} {verb} {change}{named}"
-
-
-def _change(delta: Estimate) -> str:
-    return f"{milliseconds(delta.value, sign=True)} ms, 95 % CI {_interval(delta)}"
-
-
-def _interval(estimate: Estimate) -> str:
-    low, high = estimate.interval()
-    return "unknown" if estimate.freedom < 1 else f"{milliseconds(low)}…{milliseconds(high)}"
-
-
-def _named(report: Report, delta: Estimate) -> str:
-    grown = sorted(report.stages.items(), key=lambda item: -item[1].value)
-    worth = [
-        f"{stage} {milliseconds(change.value, sign=True)} ms"
-        for stage, change in grown[:NAMED]
-        if change.value > WORTH_NAMING * delta.value
-    ]
-    return f"; in the tail: {', '.join(worth)}" if worth else ""
 
 
 def _windows(report: Report) -> Iterator[str]:
     for name, side in (("baseline", report.baseline), ("current", report.current)):
-        yield f"  {name:8}  {_side(side, report)}"
+        yield f"  {side.name or name:8}  {_side(side, report)}"
+        if side.where:
+            yield f"            {slice_title(side.where)}"
     if report.where:
         yield f"  where     {' '.join(f'{key}={value}' for key, value in report.where.items())}"
 
@@ -85,32 +55,88 @@ def _span(window: Window) -> str:
     return f"{window.start:%Y-%m-%d %H:%M:%S}…{window.end:{end}} UTC"
 
 
-def _stages(report: Report) -> Iterator[str]:
-    if not report.by_size or report.delta is None:
+def _for(report: Report) -> Iterator[str]:
+    named = named_layers(report)
+    found = [item for item in report.evidence if item.speaks_for and item.layer in (named or report.layers)]
+    yield from _listed("What speaks for it" if named else "What points to a layer", "+", found)
+
+
+def _against(report: Report) -> Iterator[str]:
+    """Evidence against the layers that are named, and for any other."""
+    named = named_layers(report)
+    found = [
+        item for item in report.evidence if not item.speaks_for and item.layer in (named or report.layers)
+    ]
+    if named:
+        found += [item for item in report.evidence if item.speaks_for and item.layer not in named]
+    yield from _listed("What speaks against it" if named else "What speaks against a layer", "-", found)
+
+
+def _listed(title: str, sign: str, found: list[Evidence]) -> Iterator[str]:
+    if not found:
         return
-    yield f"Change of {STAGES_ARE}"
-    yield f"  {'stage':18}{'ms':>10}  {'95 % CI':>18}"
-    outside = [(OUTSIDE, report.stages[OUTSIDE])]
-    for name, change in report.by_size + outside:
-        yield f"  {name:18}{milliseconds(change.value, sign=True):>10}  {_interval(change):>18}"
-    yield f"  {'sum':18}{milliseconds(report.delta.value, sign=True):>10}  {_interval(report.delta):>18}"
+    yield title
+    yield from points(sign, [_sentence(item) for item in found[:SHOWN]])
+    if len(found) > SHOWN:
+        yield f"    and {len(found) - SHOWN} more (--json has all)"
+
+
+def _sentence(item: Evidence) -> str:
+    return (
+        f"{layer_title(item.layer)}: {item.text} [{item.counter}]"
+        if item.counter
+        else (f"{layer_title(item.layer)}: {item.text}")
+    )
+
+
+def _slices(report: Report) -> Iterator[str]:
+    if report.slices:
+        yield "Who was hit"
+    for found in report.slices:
+        share = f"{percent(found.share)} of the excess"
+        yield from wrapped(f"{found}: {found.requests} requests, {share}", "  ", "    ")
 
 
 def _exemplars(report: Report) -> Iterator[str]:
     if report.exemplars:
-        yield "Requests to look at (otel-attrib trace ID)"
+        yield "Requests to look at (otel-attrib trace ID, otel-attrib why --trace ID)"
     for exemplar in report.exemplars:
         largest = f", of it {exemplar.stage} {milliseconds(exemplar.stage_ms)}" if report.metric.parts else ""
         yield f"  {exemplar.trace_id}  {milliseconds(exemplar.ms)} ms{largest}"
 
 
+def _deciding(report: Report) -> Iterator[str]:
+    if report.deciding and report.verdict.word in ABSTAINS:
+        yield "What would decide it"
+        yield from points("?", list(report.deciding))
+
+
 def _notes(report: Report) -> Iterator[str]:
     if report.notes:
-        yield "What speaks against, or is to be known"
-    for note in report.notes:
-        yield from textwrap.wrap(note, COLUMNS, initial_indent="  - ", subsequent_indent="    ")
+        yield "To be known"
+        yield from points("-", list(report.notes))
 
 
 def _definition(report: Report) -> Iterator[str]:
-    yield from textwrap.wrap(f"{report.metric.title}: {report.metric.definition}.", COLUMNS)
-    yield from textwrap.wrap(RULE, COLUMNS)
+    yield from wrapped(f"{report.metric.title}: {report.metric.definition}.")
+    yield "The rule for calling a regression: otel-attrib why --help"
+
+
+def _matrix(report: Report) -> Iterator[str]:
+    if report.matrix is not None:
+        yield from matrix_table(report.matrix)
+
+
+def _caused_or_tail(report: Report) -> Iterator[str]:
+    """What each stage caused, or where that is not known what is in the tail."""
+    return stage_table(report) if report.stages_unexplained is not None else tail_table(report)
+
+
+VIEWS: dict[str, tuple[Section, ...]] = {
+    "all": (layer_table, _caused_or_tail),
+    "layers": (layer_table,),
+    "stages": (stage_table, tail_table),
+    "golden": (golden_table,),
+    "matrix": (_matrix,),
+}
+"""The tables that `--view` chooses."""

@@ -64,6 +64,7 @@ def explain(store: Store, question: Question) -> Report:
         checks=_checks(question.level, baseline.counts, current.counts, delta, stages),
         notes=question.notes + note_all(baseline.counts, current.counts, question.baseline, question.current),
         where=question.where.as_dict(),
+        tail_accounting=stages,
     )
 
 

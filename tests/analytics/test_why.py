@@ -104,7 +104,7 @@ def test_parts_and_outside_add_up(store: Store, requests: Requests) -> None:
     fill(store, requests, factors={"prefill": 1.8, "queue": 2.0})
     for metric in ("ttft", "tpot", "e2e"):
         body = why(store, metric=metric).as_dict()
-        parts = sum(stage["ms"] for stage in body["stages"].values()) + body["unexplained_ms"]
+        parts = sum(body["tail_accounting_ms"].values())
 
         assert body["delta_ms"] == pytest.approx(parts, abs=1e-6)
         assert body["checks"]["sum_error_ms"] <= 1e-6
@@ -188,7 +188,7 @@ def test_missing_stage_is_said_and_stands_in_outside(store: Store, requests: Req
     assert "GLOBAL" == body["verdict"]
     assert "prefill" not in body["stages"]
     assert {"prefill": {"baseline": 1.0, "current": 1.0}} == body["checks"]["missing_stages"]
-    assert body["unexplained_ms"] > 0.5 * body["delta_ms"]
+    assert body["tail_accounting_ms"]["outside"] > 0.5 * body["delta_ms"]
     assert "not observed here: prefill; their time stands in outside" in body["checks"]["notes"]
 
 
@@ -198,7 +198,7 @@ def test_stage_observed_on_one_side_is_not_compared(store: Store, requests: Requ
     body = why(store).as_dict()
 
     assert "prefill" not in body["stages"]
-    assert abs(body["unexplained_ms"]) < 0.2 * body["baseline"]["ms"]
+    assert abs(body["tail_accounting_ms"]["outside"]) < 0.2 * body["baseline"]["ms"]
     assert (
         "prefill is observed on 100 % of the baseline and 0 % of the current requests:"
         " counted as outside in both" in body["checks"]["notes"]
@@ -265,12 +265,11 @@ def test_json_keys(store: Store, requests: Requests) -> None:
 
     expected = (
         "schema verdict metric quantile definition baseline current delta_ms delta_ci_ms p_regression"
-        " stages_are stages layers workload_ms load_ms unexplained_ms slice evidence exemplars"
-        " tail_accounting_ms checks seed hash"
+        " stages layers workload_ms load_ms unexplained_ms slice evidence exemplars"
+        " tail_accounting_ms deciding golden_ms matrix checks seed hash"
     )
     assert expected.split() == list(body)
     assert "otel-attrib/why/1" == body["schema"]
-    assert "what is in the tail, not a cause" == body["stages_are"]
     assert ({}, None, None) == (body["layers"], body["workload_ms"], body["load_ms"])
     assert ["from", "to", "n", "ms"] == list(body["baseline"])
     assert ["ms", "ci_ms"] == list(body["stages"]["prefill"])
@@ -327,8 +326,8 @@ def test_text_answers_first_and_fits(store: Store, requests: Requests) -> None:
 
     assert report.baseline.ms is not None and report.current.ms is not None
     assert text.startswith(f"P99 TTFT rose {report.baseline.ms:.0f} → {report.current.ms:.0f} ms (+")
-    assert "in the tail: prefill +" in " ".join(text.split("\n")[:2])
-    assert "Change of what is in the tail, not a cause" in text
+    assert " prefill: no one layer shown" in text.split("\n")[0]
+    assert "What is in the tail (bookkeeping, not a cause)" in text
     assert "TTFT: arrival at the server to first token written." in text
     assert max(map(len, text.splitlines())) <= 80
 

@@ -1,0 +1,106 @@
+"""The answer in one line, and the verdict with its reason in the next: what somebody on call reads first."""
+
+from collections.abc import Iterator
+
+from otel_attrib.analytics.intervals import Estimate
+from otel_attrib.analytics.report import Report
+from otel_attrib.analytics.wording import (
+    layer_title,
+    milliseconds,
+    one_interval,
+    percent,
+    probability,
+    slice_title,
+    wrapped,
+)
+
+__all__ = ["answer", "named_layers"]
+
+RISEN = ("CAUSE", "CAUSE_SET", "MIX", "LOAD", "GLOBAL")
+HEAVIER = {"prompt_tokens": "the prompts became longer", "output_tokens": "the answers became longer"}
+LONGER = 1.05
+WORTH_NAMING = 0.2  # share of the change from which a layer is one of a set
+
+
+def answer(report: Report) -> Iterator[str]:
+    """Return the headline, then the verdict with its reason and the interval of the change."""
+    yield from wrapped(f"{_name(report)} {_what(report)}", others="  ")
+    yield from wrapped(f"{report.verdict.word}: {report.verdict.reason}.{_sureness(report)}")
+
+
+def named_layers(report: Report) -> tuple[str, ...]:
+    """Return the layers that the verdict blames, most of the change first."""
+    by_ms = sorted(report.layers, key=lambda layer: (-report.layers[layer].ms, layer))
+    if report.verdict.word == "CAUSE":
+        return tuple(by_ms[:1])
+    if report.verdict.word == "CAUSE_SET":
+        return tuple(layer for layer in by_ms if report.layers[layer].share >= WORTH_NAMING) or tuple(
+            by_ms[:2]
+        )
+    return ()
+
+
+def _name(report: Report) -> str:
+    return f"P{100 * report.level:g} {report.metric.title}"
+
+
+def _what(report: Report) -> str:
+    delta = report.delta
+    if delta is None or report.baseline.ms is None or report.current.ms is None:
+        return "cannot be judged."
+    change = f"{_between(report)} ({milliseconds(delta.value, sign=True)})"
+    if report.verdict.word in RISEN:
+        return f"rose {change}{_why(report, delta)}"
+    if report.verdict.word == "INSUFFICIENT":
+        return f"cannot be judged: {change}"
+    fell = delta.freedom >= 1 and delta.interval()[1] < 0
+    return f"fell {change}" if fell else f"shows no regression: {change}"
+
+
+def _between(report: Report) -> str:
+    before, after = (milliseconds(side.ms or 0.0) for side in (report.baseline, report.current))
+    if report.baseline.name:
+        return f"{report.baseline.name} {before} → {report.current.name} {after} ms"
+    return f"{before} → {after} ms"
+
+
+def _why(report: Report, delta: Estimate) -> str:
+    word = report.verdict.word
+    if word == "MIX":
+        return f": {_heavier(report)}, no layer is at fault"
+    if word == "LOAD":
+        return ": more requests arrived than before, no layer is at fault"
+    where = f" on {slice_title(report.slices[0].where)}" if report.slices else ""
+    if word == "GLOBAL":
+        return f"{_grown(report, delta)}{where}: no one layer shown"
+    return ": " + " and ".join(_layer(report, layer) for layer in named_layers(report)) + where
+
+
+def _grown(report: Report, delta: Estimate) -> str:
+    """Return the stage that most of it is in, caused there where that is known."""
+    known = report.stages_unexplained is not None
+    stages = report.stages if known else report.tail_accounting
+    most = max(stages, key=lambda name: stages[name].value, default="")
+    if not most or stages[most].value < WORTH_NAMING * delta.value:
+        return ""
+    share = milliseconds(stages[most].value, sign=True)
+    return f", {share} in {most}" if known else f", tail {share} {most}"
+
+
+def _heavier(report: Report) -> str:
+    grown = {name: new / old for name, (old, new) in report.means.items() if name in HEAVIER and old > 0}
+    most = max(grown, key=lambda name: grown[name], default="")
+    return HEAVIER[most] if grown.get(most, 0.0) > LONGER else "the requests became heavier"
+
+
+def _layer(report: Report, layer: str) -> str:
+    line = report.layers[layer]
+    sure = f"{percent(line.share)}, p {probability(line.p)}"
+    return f"{layer_title(layer)} {milliseconds(line.ms, sign=True)} ms ({sure})"
+
+
+def _sureness(report: Report) -> str:
+    delta = report.delta
+    if delta is None or delta.freedom < 1:
+        return ""
+    return f" 95 % interval of the change: {one_interval(delta)} ms."

@@ -1,0 +1,96 @@
+"""How numbers, layers and slices are written for people: milliseconds, shares, intervals, names."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from math import isfinite
+
+from otel_attrib.analytics.intervals import Estimate
+
+__all__ = [
+    "COLUMNS",
+    "layer_title",
+    "milliseconds",
+    "one_interval",
+    "percent",
+    "points",
+    "probability",
+    "reach",
+    "slice_title",
+    "wrapped",
+]
+
+COLUMNS = 80
+
+TITLES = {
+    "scheduler": "scheduler",
+    "gpu": "GPU",
+    "pcie": "PCIe",
+    "nvlink": "NVLink",
+    "cpu": "host CPU",
+    "network": "network",
+    "client": "client",
+}
+
+
+def layer_title(layer: str) -> str:
+    """Return how a layer is called in a sentence."""
+    return TITLES.get(layer, layer)
+
+
+def milliseconds(value: float, sign: bool = False) -> str:
+    """Write a time with three digits that matter."""
+    size = abs(value)
+    decimals = 0 if size >= 100 else 1 if size >= 10 else 2
+    shown = 0.0 if round(value, decimals) == 0 else value  # never -0.00
+    return f"{shown:{'+' if sign else ''}.{decimals}f}"
+
+
+def percent(share: float) -> str:
+    """Write a share in whole percent."""
+    shown = round(100 * share)
+    return f"{shown + 0:.0f} %"
+
+
+def probability(p: float) -> str:
+    """Write a probability with two decimals, never as certain."""
+    return ">0.99" if p > 0.995 else "<0.01" if p < 0.005 else f"{p:.2f}"
+
+
+def reach(low: float, high: float) -> str:
+    """Write the two ends of an interval in ms."""
+    if not (isfinite(low) and isfinite(high)):
+        return "unknown"
+    return f"{milliseconds(low)}…{milliseconds(high)}"
+
+
+def one_interval(estimate: Estimate) -> str:
+    """Write the 95 % interval of an estimate in ms."""
+    return reach(*estimate.interval())
+
+
+def slice_title(where: Mapping[str, str]) -> str:
+    """Write which requests: `node3:GPU-5` for a device on a node, else `key=value` for each dimension."""
+    if set(where) == {"node", "gpu_set"}:
+        return f"{where['node']}:{where['gpu_set']}"
+    if set(where) == {"gpu"}:
+        return where["gpu"]
+    return " ".join(f"{key}={value}" for key, value in where.items())
+
+
+def wrapped(text: str, first: str = "", others: str | None = None) -> Iterator[str]:
+    """Break a sentence into lines of at most 80 columns."""
+    return iter(
+        textwrap.wrap(
+            text,
+            COLUMNS,
+            initial_indent=first,
+            subsequent_indent=" " * len(first) if others is None else others,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def points(sign: str, sentences: list[str]) -> Iterator[str]:
+    """Write one marked point for each sentence."""
+    for sentence in sentences:
+        yield from wrapped(sentence, f"  {sign} ")

@@ -1,14 +1,20 @@
 """Everything a calculation needs of one window, from the store.
 
-Up to `cap` values a window is fetched whole, one statement a table, in an order of its own.
+Up to `cap` values a window is fetched whole, one statement a table, in an order of its own. Of a larger one
+short stretches of time are fetched, spread over all of it, with the quantile of the whole window, which
+calculations over the sample are then closed on.
 """
+
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from otel_attrib.analytics.blocks import count_blocks
+from otel_attrib.analytics.counted import scaled_counts
 from otel_attrib.analytics.fetch.plain import plain
-from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Stretches
+from otel_attrib.analytics.fetch.quantile import quantile_from_rows, quantile_from_states
+from otel_attrib.analytics.fetch.size import Size, measure, rolled_up
+from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Stretches, spread
 from otel_attrib.analytics.fetch.surroundings import fetch_marks, fetch_samples, fetch_steps
 from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, Filter
 from otel_attrib.analytics.metric import Metric
@@ -21,6 +27,8 @@ from otel_attrib.schema.store import Store
 __all__ = ["CAP", "fetch_period"]
 
 CAP = 300_000
+"""The most values of a window that are fetched one by one unless all are asked for."""
+FILL = 0.9  # of the cap that a sample aims at, because arrivals are uneven
 
 COLUMNS = (
     "time",
@@ -54,20 +62,87 @@ def fetch_period(
     level: float = 0.99,
     exact: bool = False,
     cap: int = CAP,
+    states: bool | None = None,
 ) -> Period:
-    """Fetch what is known of `window`; `exact` fetches every row however many there are."""
-    counts = count_blocks(store, metric, window, where)
-    requests = _fetch_requests(store, metric, window, where, EVERY_ROW)
-    services, nodes = (pc.unique(requests[name]).to_pylist() for name in ("service", "node"))
-    return Period(
-        window=window,
-        rows=rows_of(requests, metric),
-        requests=requests,
-        steps=fetch_steps(store, window, services, nodes),
-        samples=fetch_samples(store, window, nodes),
-        marks=fetch_marks(store, window),
-        counts=counts,
+    """Fetch what is known of `window`; `exact` fetches every row however many there are.
+
+    `states` says whether the displayed quantile of a window above `cap` comes from its 10 s states (within
+    1 %) or from its rows (exact); None: from states where they know the filter.
+    """
+    size = measure(store, metric, window, where)
+    if exact or size.values <= cap:
+        requests = _fetch_requests(store, metric, window, where, EVERY_ROW)
+        return Period(
+            window=window,
+            rows=rows_of(requests, metric),
+            requests=requests,
+            **_surround(store, window, requests, EVERY_ROW),
+        )
+    return _sample(
+        store, metric, window, where, level, size, cap, rolled_up(where) if states is None else states
     )
+
+
+def _sample(
+    store: Store,
+    metric: Metric,
+    window: Window,
+    where: Filter,
+    level: float,
+    size: Size,
+    cap: int,
+    states: bool,
+) -> Period:
+    stretches, requests = _stretch(store, metric, window, where, size, cap)
+    rows = rows_of(requests, metric)
+    shown = (
+        quantile_from_states(store, metric, window, where, level)
+        if states
+        else quantile_from_rows(store, metric, window, where, level, rows.values)
+    )
+    # States count requests, measured or not, and not gaps: the sample says how many values they give.
+    total = round(shown.n * rows.n / max(1, len(requests))) if states else shown.n
+    sample = Period(
+        window=window,
+        rows=replace(rows, total=total),
+        requests=requests,
+        displayed=shown.ms,
+        way=_way(total, rows.n, states),
+        **_surround(store, window, requests, stretches),
+    )
+    return replace(sample, counts=scaled_counts(sample, metric, total))
+
+
+def _stretch(
+    store: Store, metric: Metric, window: Window, where: Filter, size: Size, cap: int
+) -> tuple[Stretches, pa.Table]:
+    """Fetch stretches that hold at most `cap` values; fewer where arrivals come in bursts."""
+    share = FILL * cap / size.values
+    while True:
+        stretches = spread(window, share)
+        requests = _fetch_requests(store, metric, window, where, stretches)
+        values = (
+            int(pc.sum(pc.list_value_length(requests["gaps_us"])).as_py() or 0)
+            if metric.name == "tbt"
+            else len(requests)
+        )
+        if values <= cap:
+            return stretches, requests
+        share *= FILL * cap / values
+
+
+def _way(total: int, n: int, states: bool) -> str:
+    source = "10 s states, within 1 %" if states else "all rows"
+    return f"1 in {total / max(1, n):.3g} rows, closed on the quantile of {source}"
+
+
+def _surround(store: Store, window: Window, requests: pa.Table, stretches: Stretches) -> dict[str, pa.Table]:
+    services, nodes = (pc.unique(requests[name]).to_pylist() for name in ("service", "node"))
+    return {
+        "steps": fetch_steps(store, window, services, nodes, stretches),
+        "samples": fetch_samples(store, window, nodes),
+        "marks": fetch_marks(store, window),
+    }
 
 
 def _fetch_requests(

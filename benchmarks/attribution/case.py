@@ -1,0 +1,107 @@
+"""One run of the corpus: what an answer may read, and, apart from it, what is true.
+
+Folders: `corpus/RUN/` holds requests, steps, samples and marks as Parquet with the store's columns and
+`run.json` with the two windows; `truth/RUN.json` lies elsewhere, so that no peer's process is given it.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from otel_attrib.analytics.metric import metric_named
+from otel_attrib.analytics.period import Period, rows_of
+from otel_attrib.analytics.windows import Window, parse_window
+
+__all__ = ["TABLES", "Case", "Truth", "read_case", "read_truth", "write_case", "write_truth"]
+
+TABLES = ("requests", "steps", "samples", "marks")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What paired runs (fault on and off, same seed) say of one run; ms of the change at the quantile.
+
+    `culprits` are the layers that were broken, largest paired ms first; empty for a null or a decoy.
+    `verdict` is the right word: CAUSE, MIX, LOAD or NO_REGRESSION. `faint` marks a fault whose paired
+    effect is below what counts as a rise: silence about it is right, and so is its name.
+    `where` is the broken slice; `onset_us` is when it began.
+    """
+
+    verdict: str
+    culprits: tuple[str, ...]
+    faint: bool
+    layers_ms: dict[str, float]
+    stages_ms: dict[str, float]
+    workload_ms: float
+    load_ms: float
+    delta_ms: float
+    where: dict[str, str] = field(default_factory=dict)
+    onset_us: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an answer is made from."""
+
+    name: str
+    family: str
+    baseline: Period
+    current: Period
+
+
+def write_case(
+    folder: Path, name: str, family: str, tables: dict[str, pa.Table], windows: tuple[Window, Window]
+) -> None:
+    """Write a run; `run.json` comes last, so that a folder with it is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in TABLES:
+        pq.write_table(tables[table], folder / f"{table}.parquet", compression="zstd")
+    run = {"name": name, "family": family, "baseline": str(windows[0]), "current": str(windows[1])}
+    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+
+
+def read_case(folder: Path, metric: str = "ttft") -> Case:
+    """Read a run, cut into its two windows."""
+    run = json.loads((folder / "run.json").read_text())
+    tables = {table: pq.read_table(folder / f"{table}.parquet") for table in TABLES}
+    windows = [parse_window(run[side], None) for side in ("baseline", "current")]  # type: ignore[arg-type] # FROM..TO
+    periods = [_period(tables, window, metric) for window in windows]
+    return Case(run["name"], run["family"], *periods)
+
+
+def _period(tables: dict[str, pa.Table], window: Window, metric: str) -> Period:
+    cut = {name: _within(table, window) for name, table in tables.items()}
+    return Period(
+        window,
+        rows_of(cut["requests"], metric_named(metric)),
+        cut["requests"],
+        cut["steps"],
+        cut["samples"],
+        cut["marks"],
+    )
+
+
+def _within(table: pa.Table, window: Window) -> pa.Table:
+    if not table.num_columns:
+        return table
+    bounds = window.bounds_us()
+    time = pc.cast(pc.cast(table["time"], pa.timestamp("us")), pa.int64())
+    inside = pc.and_(pc.greater_equal(time, bounds["from_us"]), pc.less(time, bounds["to_us"]))
+    return table.filter(inside)
+
+
+def write_truth(path: Path, truth: Truth) -> None:
+    """Write the truth of one run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(truth), indent=1) + "\n")
+
+
+def read_truth(path: Path) -> Truth:
+    """Read the truth of one run."""
+    found: dict[str, Any] = json.loads(path.read_text())
+    return Truth(**{**found, "culprits": tuple(found["culprits"])})

@@ -1,0 +1,185 @@
+"""The figures of the proof, the same for the product and every peer, from lists of judged runs.
+
+All rates are over runs, with bootstrap intervals. L1 errors are Σ |answered − true| over lines, by run,
+divided by |ΔP99| of that run; runs whose change is no rise are left out, since nothing is divided there.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.attribution.outcome import Outcome
+from benchmarks.attribution.resampling import Figure, mean_of, ratio_of
+
+__all__ = [
+    "brier",
+    "calibration_error",
+    "confusion",
+    "coverage",
+    "exactness",
+    "false_attribution",
+    "figures",
+    "layer_error",
+    "layer_errors",
+    "risk_coverage",
+    "seconds",
+    "slice_f1",
+    "stage_error",
+    "top1",
+    "verdict_accuracy",
+    "wrong_when_answered",
+]
+
+Floats = NDArray[np.float64]
+Runs = Sequence[Outcome]
+LEAST_CHANGE_MS = 5.0
+
+
+def _flags(runs: Runs, says: Callable[[Outcome], bool]) -> Floats:
+    return np.array([float(says(run)) for run in runs])
+
+
+def top1(runs: Runs) -> Figure:
+    """Return how often the layer named is right, among faults for which one was named."""
+    named = _flags(runs, lambda r: r.fault and r.answered)
+    return ratio_of(named * _flags(runs, lambda r: r.right), named)
+
+
+def wrong_when_answered(runs: Runs) -> Figure:
+    """Return P(wrong | answered) over all runs, nulls and decoys among them."""
+    named = _flags(runs, lambda r: r.answered)
+    return ratio_of(named * _flags(runs, lambda r: not r.right), named)
+
+
+def coverage(runs: Runs) -> Figure:
+    """Return the share of faults for which a layer was named."""
+    fault = _flags(runs, lambda r: r.fault)
+    return ratio_of(fault * _flags(runs, lambda r: r.answered), fault)
+
+
+def false_attribution(runs: Runs) -> Figure:
+    """Return how often a layer was named although nothing was broken."""
+    clean = _flags(runs, lambda r: r.clean)
+    return ratio_of(clean * _flags(runs, lambda r: r.answered), clean)
+
+
+def verdict_accuracy(runs: Runs) -> Figure:
+    """Return how often the word was the true one where nothing was broken (MIX, LOAD, NO_REGRESSION)."""
+    judged = _flags(runs, lambda r: r.clean and bool(r.answer.verdict))
+    return ratio_of(judged * _flags(runs, lambda r: r.answer.verdict == r.truth.verdict), judged)
+
+
+def confusion(runs: Runs) -> dict[tuple[str, str], int]:
+    """Return how many runs have each pair of true and answered verdict, in the order of the words."""
+    pairs = [(run.truth.verdict, run.answer.verdict or "-") for run in runs]
+    return {pair: pairs.count(pair) for pair in sorted(set(pairs))}
+
+
+def _l1(found: dict[str, float], true: dict[str, float], delta: float) -> float:
+    if abs(delta) < LEAST_CHANGE_MS:
+        return np.nan
+    names = sorted(found.keys() | true.keys())
+    return sum(abs(found.get(name, 0.0) - true.get(name, 0.0)) for name in names) / abs(delta)
+
+
+def layer_errors(runs: Runs) -> Floats:
+    """Return Σ |ms − true ms| / |ΔP99| over layers, workload and load, by run; NaN where none is given.
+
+    A method without a line for workload or load says 0 there.
+    """
+    return np.array([_layer_error(run) for run in runs], dtype=np.float64)
+
+
+def _layer_error(run: Outcome) -> float:
+    answer, truth = run.answer, run.truth
+    if answer.layers_ms is None:
+        return np.nan
+    beside = {"workload": answer.workload_ms or 0.0, "load": answer.load_ms or 0.0}
+    true = {"workload": truth.workload_ms, "load": truth.load_ms}
+    return _l1({**answer.layers_ms, **beside}, {**truth.layers_ms, **true}, truth.delta_ms)
+
+
+def layer_error(runs: Runs) -> Figure:
+    """Return the mean layer error over faults and mixes that moved the quantile."""
+    return mean_of(layer_errors(runs))
+
+
+def stage_error(runs: Runs) -> Figure:
+    """Return the mean stage error over the same runs."""
+    errors = [
+        np.nan
+        if run.answer.stages_ms is None or not run.truth.stages_ms
+        else _l1(run.answer.stages_ms, run.truth.stages_ms, run.truth.delta_ms)
+        for run in runs
+    ]
+    return mean_of(np.array(errors, dtype=np.float64))
+
+
+def slice_f1(runs: Runs) -> Figure:
+    """Return F1 over attribute=value pairs of the slices named for faults that have one.
+
+    A run counts 2·both / (named + true); a method that names no slices has none.
+    """
+    judged = [run for run in runs if run.fault and run.truth.where]
+    if not any(run.answer.where is not None for run in judged):
+        return mean_of(np.array([]))
+    named = [set((run.answer.where or {}).items()) for run in judged]
+    true = [set(run.truth.where.items()) for run in judged]
+    both = np.array([2.0 * len(a & b) for a, b in zip(named, true, strict=True)])
+    return ratio_of(both, np.array([float(len(a) + len(b)) for a, b in zip(named, true, strict=True)]))
+
+
+def risk_coverage(runs: Runs) -> tuple[Floats, Floats]:
+    """Return (coverage, risk) as more and more runs are answered, the surest first.
+
+    Every run with a candidate can be answered; its risk is 1 where the candidate is not broken. Coverage is
+    the share of all runs. Ties are taken in the order of the runs' names.
+    """
+    able = sorted((r for r in runs if r.answer.guess), key=lambda r: (-r.answer.score, r.run))
+    wrong = np.array([float(not run.guessed_right) for run in able])
+    count = np.arange(1, len(able) + 1)
+    return count / max(1, len(runs)), np.cumsum(wrong) / np.maximum(count, 1)
+
+
+def brier(runs: Runs) -> Figure:
+    """Return the mean squared difference of the score, read as a probability, and being right."""
+    able = [run for run in runs if run.answer.guess]
+    return mean_of(np.array([(run.answer.score - run.guessed_right) ** 2 for run in able]))
+
+
+def calibration_error(runs: Runs, bins: int = 10) -> float:
+    """Return the expected calibration error: mean |score − share right| over bins of equal width."""
+    able = [run for run in runs if run.answer.guess]
+    if not able:
+        return float("nan")
+    score = np.clip([run.answer.score for run in able], 0.0, 1.0)
+    right = np.array([float(run.guessed_right) for run in able])
+    slots = np.minimum((score * bins).astype(int), bins - 1)
+    off = [abs(score[slots == b].mean() - right[slots == b].mean()) * (slots == b).mean() for b in set(slots)]
+    return float(sum(sorted(off)))
+
+
+def exactness(runs: Runs) -> float:
+    """Return the largest error of the sum of lines in ms."""
+    return max((r.answer.sum_error_ms for r in runs if r.answer.sum_error_ms is not None), default=np.nan)
+
+
+def seconds(runs: Iterable[Outcome]) -> float:
+    """Return the median time per run."""
+    return float(np.median([run.answer.seconds for run in runs]))
+
+
+def figures(runs: Runs) -> dict[str, Figure]:
+    """Return the figures of one method, by name."""
+    return {
+        "top1": top1(runs),
+        "wrong": wrong_when_answered(runs),
+        "coverage": coverage(runs),
+        "false": false_attribution(runs),
+        "verdict": verdict_accuracy(runs),
+        "layer_l1": layer_error(runs),
+        "stage_l1": stage_error(runs),
+        "slice_f1": slice_f1(runs),
+        "brier": brier(runs),
+    }

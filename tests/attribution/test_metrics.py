@@ -1,0 +1,125 @@
+"""The figures of the proof over runs that were judged by hand."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.attribution import metrics
+from benchmarks.attribution.case import Truth
+from benchmarks.attribution.outcome import Outcome
+from benchmarks.attribution.peers.answer import Answer
+from benchmarks.attribution.resampling import mean_of, ratio_of
+
+
+def truth(*culprits: str, faint: bool = False, verdict: str = "", **more: Any) -> Truth:
+    """A truth of 100 ms, all of it the first culprit's."""
+    layers = {culprits[0]: 100.0} if culprits else {}
+    fixed: dict[str, Any] = {"layers_ms": layers, "stages_ms": {}, "workload_ms": 0.0, "load_ms": 0.0}
+    word = verdict or ("CAUSE" if culprits else "NO_REGRESSION")
+    return Truth(word, culprits, faint, **{**fixed, "delta_ms": 100.0, **more})
+
+
+def outcome(true: Truth, layer: str | None, score: float = 0.5, run: str = "r", **more: Any) -> Outcome:
+    """A judged run whose candidate is what was named."""
+    return Outcome(run, "f", "fault", true, Answer(layer, score, **{"guess": layer, **more}))
+
+
+HAND_MADE = (
+    outcome(truth("gpu"), "gpu", 0.9, "a"),  # right
+    outcome(truth("gpu", "pcie"), "pcie", 0.8, "b"),  # right: either of two
+    outcome(truth("cpu"), "network", 0.7, "c"),  # wrong
+    outcome(truth("cpu"), None, 0.1, "d", guess="cpu"),  # abstains; its candidate is right
+    outcome(truth("nvlink", faint=True), None, 0.0, "e"),  # too small to be asked for
+    outcome(truth(), None, 0.0, "f", verdict="NO_REGRESSION"),  # right silence
+    outcome(truth(verdict="MIX"), "gpu", 0.6, "g", verdict="CAUSE"),  # false attribution
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "n"),
+    [
+        ("top1", 2 / 3, 3),
+        ("wrong_when_answered", 2 / 4, 4),
+        ("coverage", 3 / 4, 4),
+        ("false_attribution", 1 / 2, 2),
+    ],
+    ids=["top1", "wrong", "coverage", "false"],
+)
+def test_rates(name: str, expected: float, n: int) -> None:
+    """Each rate counts the runs that it is about, and no others."""
+    found = getattr(metrics, name)(HAND_MADE)
+
+    assert pytest.approx(expected) == found.value
+    assert n == found.n
+    assert found.low <= found.value <= found.high
+
+
+def test_faint_fault_named_rightly_is_not_wrong() -> None:
+    """A fault too small for a rise may be named; another layer's name is wrong there too."""
+    named = [outcome(truth("gpu", faint=True), layer) for layer in ("gpu", "cpu")]
+
+    assert 0.5 == metrics.wrong_when_answered(named).value
+    assert 0 == metrics.coverage(named).n
+
+
+def test_verdicts_of_clean_runs() -> None:
+    """Only runs without a broken layer are asked for MIX, LOAD or NO_REGRESSION."""
+    assert 0.5 == metrics.verdict_accuracy(HAND_MADE).value
+    assert 1 == metrics.confusion(HAND_MADE)["MIX", "CAUSE"]
+
+
+def test_layer_error_counts_every_line() -> None:
+    """60 of 100 ms right, 30 on a wrong layer, 10 on workload: 40 + 30 + 10 over 100."""
+    run = outcome(truth("gpu"), "gpu", layers_ms={"gpu": 60.0, "cpu": 30.0}, workload_ms=10.0)
+
+    assert pytest.approx(0.8) == metrics.layer_error([run]).value
+
+
+def test_layer_error_of_no_change_is_unknown() -> None:
+    """Nothing is divided by a change that is no rise."""
+    run = outcome(truth("gpu", delta_ms=0.1), "gpu", layers_ms={"gpu": 60.0})
+
+    assert 0 == metrics.layer_error([run]).n
+
+
+def test_slice_f1() -> None:
+    """One of two pairs named rightly, and one too many: 2·1 / (2 + 2)."""
+    where = {"node": "n1", "gpu": "n1:GPU-0"}
+    run = outcome(truth("gpu", where=where), "gpu", where={"node": "n1", "tenant": "t0"})
+
+    assert 0.5 == metrics.slice_f1([run]).value
+
+
+def test_risk_coverage_takes_the_surest_first() -> None:
+    """Scores 0.9 right, 0.8 right, 0.7 wrong, 0.6 wrong (a null), 0.1 right, of seven runs."""
+    covered, risk = metrics.risk_coverage(HAND_MADE)
+
+    np.testing.assert_allclose(covered, np.arange(1, 6) / 7)
+    np.testing.assert_allclose(risk, [0, 0, 1 / 3, 2 / 4, 2 / 5])
+
+
+def test_calibration() -> None:
+    """Ten runs said to be 0.8 sure of which eight are right are calibrated; Brier is then 0.16."""
+    runs = [outcome(truth("gpu"), "gpu" if k < 8 else "cpu", 0.8) for k in range(10)]
+
+    assert pytest.approx(0.0, abs=1e-12) == metrics.calibration_error(runs)
+    assert pytest.approx(0.16) == metrics.brier(runs).value
+
+
+def test_bootstrap_interval_is_binomial() -> None:
+    """Of 400 runs with 100 right, the interval is that of the binomial: ±1.96·√(pq/n)."""
+    right = np.repeat([1.0, 0.0], [100, 300])
+    reach = 1.96 * math.sqrt(0.25 * 0.75 / 400)
+
+    found = ratio_of(right, np.ones(400))
+
+    assert pytest.approx(0.25 - reach, abs=0.006) == found.low
+    assert pytest.approx(0.25 + reach, abs=0.006) == found.high
+
+
+def test_unknown_is_not_nought() -> None:
+    """A mean leaves out what is unknown, and of nothing it is unknown."""
+    assert 2.0 == mean_of(np.array([2.0, np.nan])).value
+    assert math.isnan(mean_of(np.array([np.nan])).value)

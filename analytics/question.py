@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from otel_attrib.analytics.baseline import choose_baseline
 from otel_attrib.analytics.filters import EVERY_REQUEST, Filter, parse_filter
 from otel_attrib.analytics.metric import Metric, metric_named
 from otel_attrib.analytics.statement import statement
-from otel_attrib.analytics.windows import Window, baseline_of, parse_time, parse_window, rfc3339
+from otel_attrib.analytics.windows import Window, parse_time, parse_window
 from otel_attrib.errors import DataError, UsageError
 from otel_attrib.schema.store import Store
 
@@ -38,16 +39,10 @@ def pose(
 ) -> Question:
     """Build the question from the words of a command line or of a request to the service."""
     chosen = parse_filter(where)
+    named, checked = metric_named(metric), check_level(level)
     asked = parse_window(window, end_of(store, at, chosen))
-    current, notes = (asked, ()) if baseline else _after_last_mark(store, asked, chosen)
-    return Question(
-        metric=metric_named(metric),
-        level=check_level(level),
-        baseline=baseline_of(current, baseline, asked.length),
-        current=current,
-        where=chosen,
-        notes=notes,
-    )
+    choice = choose_baseline(store, named, checked, chosen, asked, baseline)
+    return Question(named, checked, choice.baseline, choice.current, chosen, choice.notes)
 
 
 def check_level(level: float) -> float:
@@ -69,14 +64,3 @@ def end_of(store: Store, at: str, where: Filter) -> datetime:
             f"no request stored{f' with {where}' if where.allowed else ''}: nothing to look back from"
         )
     return EPOCH + timedelta(microseconds=int(row["newest_us"]) + 1)
-
-
-def _after_last_mark(store: Store, window: Window, where: Filter) -> tuple[Window, tuple[str, ...]]:
-    services = dict(where.allowed).get("service", ())
-    service = services[0] if len(services) == 1 else ""
-    found = store.rows(statement("last_mark"), {**window.bounds_us(), "service": service})
-    if not found:
-        return window, ()
-    mark = EPOCH + timedelta(microseconds=int(found[0]["at_us"]))
-    what = f"{found[0]['kind']} {found[0]['name']}".strip()
-    return window.from_mark(mark), (f"{what} at {rfc3339(mark)}: compared before and after it",)

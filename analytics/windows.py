@@ -1,10 +1,8 @@
 """The two stretches of time that are compared, from what a user types.
 
 A window is `15m`, `2h` or `7d` back from now (or from `--at`), or `FROM..TO` in RFC 3339; it holds
-the requests that arrived from its start up to, and not including, its end. The baseline, when none
-is given, is as long as the current window and ends where that one starts. If a mark (a deploy, a
-changed configuration) lies inside the current window, the current window starts at the last such
-mark instead, so that the baseline ends there and neither mixes before and after.
+the requests that arrived from its start up to, and not including, its end. Which window another one is
+compared with, when nobody says, is `baseline`'s to choose.
 """
 
 import re
@@ -13,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from otel_attrib.errors import UsageError
 
-__all__ = ["Window", "baseline_of", "parse_duration", "parse_time", "parse_window", "rfc3339"]
+__all__ = ["Window", "duration_text", "parse_duration", "parse_time", "parse_window", "rfc3339"]
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 DURATION = re.compile(r"(\d+)(s|m|h|d|w)")
@@ -73,6 +71,13 @@ def parse_duration(text: str) -> timedelta:
     return timedelta(seconds=int(found[1]) * SECONDS[found[2]])
 
 
+def duration_text(length: timedelta) -> str:
+    """Write a duration in the largest unit that keeps it whole: `15m`, `90s`, `2h`."""
+    seconds = length.total_seconds()
+    unit = next((u for u in ("d", "h", "m") if seconds % SECONDS[u] == 0), "s")
+    return f"{seconds / SECONDS[unit]:.12g}{unit}"
+
+
 def parse_time(text: str) -> datetime:
     """Read an RFC 3339 time since 1970; without an offset it is UTC."""
     try:
@@ -91,8 +96,3 @@ def parse_window(text: str, end: datetime) -> Window:
     if dots:
         return Window(parse_time(first), parse_time(last))
     return Window(end - parse_duration(text), end)
-
-
-def baseline_of(current: Window, text: str | None, length: timedelta) -> Window:
-    """Return the window to compare with: `text` as typed, else `length` of time up to the current one."""
-    return parse_window(text or f"{rfc3339(current.start - length)}..{rfc3339(current.start)}", current.start)

@@ -152,7 +152,10 @@ def test_empty_baseline_is_insufficient(store: Store, requests: Requests) -> Non
     assert body["current"]["ms"] > 0
     window = "2026-05-01T12:00:00Z…2026-05-01T12:15:00Z"
     assert f"no request is stored in the baseline ({window})" == body["checks"]["reason"]
-    assert ({}, []) == (body["checks"]["missing_stages"], body["checks"]["notes"])
+    assert ({}, ["compared with the 15m just before"]) == (
+        body["checks"]["missing_stages"],
+        body["checks"]["notes"],
+    )
 
 
 def test_lost_telemetry_is_insufficient(store: Store, requests: Requests) -> None:

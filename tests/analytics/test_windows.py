@@ -6,7 +6,7 @@ import pytest
 
 from otel_attrib.analytics.windows import (
     Window,
-    baseline_of,
+    duration_text,
     parse_duration,
     parse_time,
     parse_window,
@@ -59,19 +59,15 @@ def test_an_empty_window_is_refused() -> None:
         parse_window("2026-05-01T09:00:00Z..2026-05-01T08:00:00Z", NOON)
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        (None, "2026-05-01T11:30:00Z..2026-05-01T11:45:00Z"),
-        ("1h", "2026-05-01T10:45:00Z..2026-05-01T11:45:00Z"),
-        ("2026-04-30T12:00:00Z..2026-04-30T13:00:00Z", "2026-04-30T12:00:00Z..2026-04-30T13:00:00Z"),
-    ],
-)
-def test_baseline(typed: str | None, expected: str) -> None:
-    """Untyped, the baseline is as long as the window and ends at its start; a duration ends there too."""
-    current = parse_window("15m", NOON)
+@pytest.mark.parametrize("text", ["90s", "15m", "2h", "7d", "25h"])
+def test_a_duration_comes_back_as_typed(text: str) -> None:
+    """A duration is written in the largest unit that keeps it whole."""
+    assert text == duration_text(parse_duration(text))
 
-    assert expected == str(baseline_of(current, typed, current.length))
+
+def test_a_duration_of_no_whole_second() -> None:
+    """What lies between two seconds is written with decimals."""
+    assert "54.25s" == duration_text(timedelta(seconds=54, milliseconds=250))
 
 
 def test_a_mark_inside_moves_the_start() -> None:

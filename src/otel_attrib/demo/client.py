@@ -34,14 +34,26 @@ class Exchange:
 
 
 async def exchange(
-    port: int, path: str, headers: Mapping[str, str], body: bytes, abort_after: int | None = None
+    port: int,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    abort_after: int | None = None,
+    body_after_s: float = 0.0,
 ) -> Exchange:
-    """Send one request and read the answer; hang up after `abort_after` events where that is given."""
+    """Send one request and read the answer; hang up after `abort_after` events where that is given.
+
+    A client on a slow line sends its body `body_after_s` after the head.
+    """
     seen = Exchange()
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=LINE_LIMIT)
     try:
         seen.sent_wall_ns, seen.sent_ns = time.time_ns(), time.monotonic_ns()
-        writer.write(_request(port, path, headers, body))
+        writer.write(_head(port, path, headers, body))
+        if body_after_s:
+            await writer.drain()
+            await asyncio.sleep(body_after_s)
+        writer.write(body)
         await writer.drain()
         if abort_after == 0:
             # Gone while the server has not answered yet.
@@ -58,11 +70,11 @@ async def exchange(
     return seen
 
 
-def _request(port: int, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+def _head(port: int, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
     lines = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: close"]
     lines += [f"Content-Length: {len(body)}", "Content-Type: application/json"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode() + body
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 async def _read(reader: asyncio.StreamReader, seen: Exchange, abort_after: int | None) -> None:

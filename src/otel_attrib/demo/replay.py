@@ -8,7 +8,7 @@ request with what is written here.
 import asyncio
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -39,18 +39,29 @@ class Outcome:
         return None if first is None else (first - self.seen.sent_ns) / 1000
 
 
-async def replay(planned: Sequence[Planned], port: int, phase: str, speed: float = 1.0) -> list[Outcome]:
-    """Send every request of the plan to a server on loopback; return the outcomes in that order."""
+async def replay(
+    planned: Sequence[Planned],
+    port: int,
+    phase: str,
+    speed: float = 1.0,
+    late: Mapping[str, float] | None = None,
+) -> list[Outcome]:
+    """Send every request of the plan to a server on loopback; return the outcomes in that order.
+
+    `late` holds, by tenant, how many seconds its bodies come after their heads.
+    """
     loop = asyncio.get_running_loop()
     start = loop.time()
     running = []
     for request in planned:
         await asyncio.sleep(max(0.0, start + request.at / speed - loop.time()))
-        running.append(asyncio.create_task(_send(request, port, phase)))
+        running.append(
+            asyncio.create_task(_send(request, port, phase, (late or {}).get(request.tenant, 0.0)))
+        )
     return list(await asyncio.gather(*running))
 
 
-async def _send(request: Planned, port: int, phase: str) -> Outcome:
+async def _send(request: Planned, port: int, phase: str, late_s: float) -> Outcome:
     trace_id, span_id = secrets.token_hex(16), secrets.token_hex(8)
     headers = {
         "traceparent": f"00-{trace_id}-{span_id}-01",
@@ -60,7 +71,7 @@ async def _send(request: Planned, port: int, phase: str) -> Outcome:
         "x-slatag-stream-id": f"{phase}-{request.index}",
     }
     body = json.dumps(request.body).encode()
-    seen = await exchange(port, request.route, headers, body, request.abort_after)
+    seen = await exchange(port, request.route, headers, body, request.abort_after, late_s)
     return Outcome(phase, request.index, request.kind, request.tenant, trace_id, span_id, seen)
 
 

@@ -1,0 +1,210 @@
+"""Run the real faults on a real vLLM, ask `otel-attrib why` and the rivals of each, and print the table.
+
+Everything happens in a network namespace of its own (packets are lost there and nowhere else) against one
+private `otel-attrib up`. The same recorded arrivals are sent to a healthy server and to the faulty one; what
+the host says meanwhile is imported with `otel-attrib import samples`, as any user would. Root is needed.
+
+    python benchmarks/attribution/real/run.py --repeats 2 --json build/bench/real.json
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+
+from benchmarks.attribution.real.answer import Answered, read_answer, table
+from benchmarks.attribution.real.faults import FAULTS, Fault, Server
+from benchmarks.attribution.real.harm import Harm, engine_cgroup, rank_cgroup
+from benchmarks.attribution.real.host import HostSampler
+from benchmarks.attribution.real.rivals import ask_rivals
+from otel_attrib.demo.arrivals import Arrival, load, paced
+from otel_attrib.demo.environment import ensure_model, ensure_vllm, server_environment
+from otel_attrib.demo.process import free_port
+from otel_attrib.demo.replay import replay
+from otel_attrib.demo.scenario import shim_environment
+from otel_attrib.demo.server import engine_processes, start_vllm
+from otel_attrib.demo.service import OURS, Service
+from otel_attrib.demo.story import Phase
+from otel_attrib.demo.workload import plan
+
+SERVICE = "real-vllm"
+RATE = 14.0
+LATE_S = 0.3
+WARM_UP = 60
+SILENCE = 5.0
+SLOW_TOKENIZER = Path(__file__).parent / "slow_tokenizer"
+INSIDE = "OTEL_ATTRIB_REAL_INSIDE"
+
+
+@dataclass(slots=True)
+class Bench:
+    """One repeat: its service, its folder, and the phases that were run."""
+
+    service: Service
+    folder: Path
+    requests: int
+    repeat: int
+    sent: int = 0
+    phases: dict[tuple[str, str], Phase] = field(default_factory=dict)
+
+    def usual(self) -> list[Arrival]:
+        """Return the recorded arrivals that every phase begins from."""
+        return paced(load()[: self.requests], RATE, SILENCE)
+
+
+def main() -> int:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=2, help="whole rounds (2)")
+    parser.add_argument("--requests", type=int, default=1100, help="per phase, at most 1500 (1100)")
+    parser.add_argument("--only", nargs="*", default=[], help=f"of {', '.join(f.name for f in FAULTS)}")
+    parser.add_argument("--keep", type=Path, help="keep stores and logs in this folder")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("root is needed: a network namespace, cgroups and lost packets")
+    if INSIDE not in os.environ:
+        return _again_inside()
+    programs, model = ensure_vllm(), ensure_model()
+    answered: list[Answered] = []
+    with _folder(args.keep) as folder:
+        for repeat in range(args.repeats):
+            answered += _repeat(folder / f"repeat-{repeat}", args, repeat, programs, model)
+            print(table(answered), flush=True)
+    if args.json:
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        document = {"benchmark": "real", "requests": args.requests, "answers": [asdict(a) for a in answered]}
+        args.json.write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+def _again_inside() -> int:
+    """Run this program again in a network namespace of its own, with segments as on a real line."""
+    script = 'ip link set lo up && ip link set lo mtu 1500 && exec "$@"'
+    words = ["unshare", "--net", "sh", "-c", script, "sh", sys.executable, *sys.argv]
+    return subprocess.run(words, env={**os.environ, INSIDE: "1"}).returncode
+
+
+@contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    if kept:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def _repeat(
+    folder: Path, args: argparse.Namespace, repeat: int, programs: Path, model: Path
+) -> list[Answered]:
+    chosen = [fault for fault in FAULTS if not args.only or fault.name in args.only]
+    with Service(folder) as service:
+        bench = Bench(service, folder, args.requests, repeat)
+        for server in dict.fromkeys(server for fault in chosen for server in (fault.baseline, fault.current)):
+            of_server = [fault for fault in chosen if fault.current == server]
+            has_baseline = any(fault.baseline == server for fault in chosen)
+            _serve(bench, server, of_server, has_baseline, programs, model)
+        service.wait_for_requests(bench.sent, 30.0)
+        for table_file in sorted(folder.glob("host-*.csv")):
+            _import_samples(service, table_file)
+        return [_ask(bench, fault) for fault in chosen]
+
+
+def _serve(
+    bench: Bench, server: Server, faults: Sequence[Fault], has_baseline: bool, programs: Path, model: Path
+) -> None:
+    port = free_port()
+    name = f"{len(list(bench.folder.glob('vllm-*.log')))}-{server.version}"
+    environment = server_environment() | shim_environment("grpc")
+    environment["OTEL_RESOURCE_ATTRIBUTES"] = f"service.version={server.version}"
+    if server.slow_tokenizer:
+        environment["PYTHONPATH"] = str(SLOW_TOKENIZER)
+    launcher = (*OURS, "run", f"--otlp={bench.service.otlp_grpc}", f"--service={SERVICE}", "--")
+    log = bench.folder / f"vllm-{name}.log"
+    options = ("--enable-prompt-tokens-details", *server.options)
+    print(f"[{bench.repeat}] starting vLLM ({server})", flush=True)
+    with start_vllm(programs, model, port, log, environment, server.shape, launcher, options) as child:
+        processes = engine_processes(child.pid)
+        cgroup = engine_cgroup(processes)
+        _send(bench, port, paced(load()[:WARM_UP], 8.0, SILENCE), "warm-up", "")
+        stats = [folder / "cpu.stat" for folder in (cgroup, rank_cgroup())]
+        pids = [child.pid, *processes.values()]
+        with HostSampler(bench.folder / f"host-{name}.csv", lambda: pids, stats):
+            if has_baseline:
+                bench.phases["baseline", repr(server)] = _phase(bench, port, bench.usual(), "baseline", "")
+            for fault in faults:
+                time.sleep(4.0)  # what the last one left in the queues is gone
+                with fault.done(Harm(processes, port, cgroup)):
+                    bench.phases["fault", fault.name] = _phase(
+                        bench, port, fault.arrivals(bench.usual()), fault.name, fault.slow_tenant
+                    )
+
+
+def _phase(bench: Bench, port: int, arrivals: list[Arrival], name: str, slow: str) -> Phase:
+    start = time.time_ns()
+    print(f"[{bench.repeat}]   {name}: {len(arrivals)} requests", flush=True)
+    _send(bench, port, arrivals, name, slow)
+    return Phase(name, start, time.time_ns(), len(arrivals))
+
+
+def _send(bench: Bench, port: int, arrivals: list[Arrival], name: str, slow: str) -> None:
+    planned = plan(arrivals, seed=bench.repeat, words_seed=bench.sent)
+    late = {slow: LATE_S} if slow else {}
+    asyncio.run(replay(planned, port, name, late=late))
+    bench.sent += len(planned)
+
+
+def _import_samples(service: Service, file: Path) -> None:
+    words = [*OURS, "import", "samples", str(file), "--set", f"node={socket.gethostname()}"]
+    subprocess.run([*words, f"service={SERVICE}", "--url", service.url], check=True, capture_output=True)
+
+
+def _ask(bench: Bench, fault: Fault) -> Answered:
+    before = bench.phases["baseline", repr(fault.baseline)]
+    during = bench.phases["fault", fault.name]
+    body = _why(bench.service, before, during)
+    kept = bench.folder / f"why-{fault.name}.json"
+    kept.write_text(json.dumps(body, indent=1))
+    rivals = ask_rivals(bench.service, before, during, bench.folder)
+    return read_answer(fault, bench.repeat, body, rivals)
+
+
+def _why(service: Service, before: Phase, during: Phase) -> dict[str, Any]:
+    words = ["why", "--quantile", "0.95", "--window", _window(during), "--baseline", _window(before)]
+    done = subprocess.run(
+        [*OURS, *words, "--json", "--url", service.url], capture_output=True, text=True, check=False
+    )
+    if done.returncode not in (0, 3, 4):
+        raise RuntimeError(done.stderr)
+    body: dict[str, Any] = json.loads(done.stdout)
+    return body
+
+
+def _window(phase: Phase) -> str:
+    ends = (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ns // 10**9)) for ns in (phase.start_ns, phase.end_ns)
+    )
+    start, end = (
+        f"{end}.{ns % 10**9 // 10**6:03}Z"
+        for end, ns in zip(ends, (phase.start_ns, phase.end_ns), strict=True)
+    )
+    return f"{start}..{end}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

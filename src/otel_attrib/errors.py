@@ -8,6 +8,7 @@ OtelAttribError
 │   ├── StoreBusy     another process holds the embedded store
 │   └── StoreSchema   tables are missing or of another version
 ├── DataError         a file or a body is not what it claims      exit 1
+├── InexactError      lines of a report miss their sum: our fault  exit 1
 └── NotFound          the store has nothing of that name          exit 1
 
 Every message names what was wrong, where, and what to do.
@@ -16,6 +17,7 @@ Every message names what was wrong, where, and what to do.
 __all__ = [
     "ConfigError",
     "DataError",
+    "InexactError",
     "MissingExtra",
     "NotFound",
     "OtelAttribError",
@@ -78,6 +80,15 @@ class StoreSchema(StoreError):
 
 class DataError(OtelAttribError):
     """A file or a request body is not what it claims to be."""
+
+
+class InexactError(OtelAttribError):
+    """The lines of a report miss the change by more than 1e-6 ms: such a report is never given."""
+
+    def __init__(self, lines: str, error_ms: float) -> None:
+        """Keep the error beside the message."""
+        super().__init__(f"{lines} miss the change by {error_ms:.3g} ms; please report this as a bug")
+        self.error_ms = error_ms
 
 
 class NotFound(OtelAttribError):

@@ -1,0 +1,260 @@
+"""From two windows to the report: the whole calculation, as a function of its arguments alone.
+
+decompose (stages, workload) → replay of the queue (the waiting that stages cause, the load) → slices (who
+was hit) → evidence (layers) → verdict. `why` calls it on what `fetch` took from the store, the proof on
+what the model fleet simulated.
+
+Guarantee: in every report Σ stages + workload + load + stages_unexplained and
+Σ layers + workload + load + unexplained both equal the change within 1e-6 ms; `InexactError` is raised
+instead of a report that misses it. Same input, same report.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from otel_attrib.analytics import harrell_davis
+from otel_attrib.analytics.blocks import Counts, block_ids
+from otel_attrib.analytics.books import SUM_TOLERANCE_MS, Books
+from otel_attrib.analytics.change.decompose import Change, decompose
+from otel_attrib.analytics.counted import counts_of
+from otel_attrib.analytics.exemplars import exemplars_of
+from otel_attrib.analytics.findings import SliceLine
+from otel_attrib.analytics.intervals import Estimate
+from otel_attrib.analytics.metric import OUTSIDE, Metric
+from otel_attrib.analytics.notes import changed_coverage, never_observed, note_all
+from otel_attrib.analytics.period import Period
+from otel_attrib.analytics.replay import Replay, replay_queue
+from otel_attrib.analytics.report import Report, Side
+from otel_attrib.analytics.slices.find import find_slices
+from otel_attrib.analytics.slices.found import Slices
+from otel_attrib.analytics.verdict import (
+    INSUFFICIENT,
+    Verdict,
+    judge_change,
+    judge_data,
+    rows_above,
+    threshold,
+)
+from otel_attrib.analytics.windows import rfc3339
+from otel_attrib.errors import InexactError
+
+__all__ = ["analyse"]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Both windows with their counts; stages that cannot be compared are folded into `outside`."""
+
+    metric: Metric
+    level: float
+    baseline: Period
+    current: Period
+    counts: tuple[Counts, Counts]
+    left_out: tuple[str, ...]
+
+    @property
+    def periods(self) -> tuple[Period, Period]:
+        """Return baseline and current."""
+        return self.baseline, self.current
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the steps of the calculation gave."""
+
+    change: Change
+    replay: Replay
+    slices: Slices
+    books: Books
+
+
+def analyse(
+    baseline: Period,
+    current: Period,
+    *,
+    metric: Metric,
+    level: float = 0.99,
+    notes: tuple[str, ...] = (),
+    where: Mapping[str, str] | None = None,
+    displayed: tuple[float, float] | None = None,
+    checks: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Report:
+    """Say why the quantile at `level` changed from `baseline` to `current`.
+
+    `displayed` are the two numbers in ms that users were shown, when others than the windows' own; `notes`
+    stand before those of the report, `checks` among its own.
+    """
+    pair = _paired(baseline, current, metric, level)
+    found = _find(pair, displayed) if pair.baseline.rows.n and pair.current.rows.n else None
+    told = (*notes, *note_all(*pair.counts, baseline.window, current.window))
+    verdict = _judge(pair, found, dict(where or {}))
+    blank = Report(
+        verdict=verdict,
+        metric=metric,
+        level=level,
+        baseline=_side(pair, 0, found.change.before if found else None),
+        current=_side(pair, 1, found.change.after if found else None),
+        delta=None,
+        p_regression=None,
+        stages={},
+        exemplars=(),
+        checks={**_data_checks(pair), **(checks or {})},
+        notes=told,
+        where=dict(where or {}),
+        seed=seed,
+    )
+    return _filled(blank, pair, found) if found else blank
+
+
+def _paired(baseline: Period, current: Period, metric: Metric, level: float) -> _Pair:
+    counts = counts_of(baseline, metric), counts_of(current, metric)
+    folded = changed_coverage(*counts)
+    before, after = (replace(p, rows=p.rows.fold(folded)) if folded else p for p in (baseline, current))
+    return _Pair(metric, level, before, after, counts, folded + never_observed(*counts))
+
+
+def _find(pair: _Pair, displayed: tuple[float, float] | None) -> _Found:
+    baseline, current = pair.periods
+    change = decompose(
+        baseline.rows,
+        current.rows,
+        pair.level,
+        block_ids(baseline.rows, baseline.window),
+        block_ids(current.rows, current.window),
+        displayed=displayed or _displayed(pair),
+    )
+    replay = replay_queue(baseline, current, change, pair.level)
+    books = Books(
+        metric_name=pair.metric.name,
+        delta=change.delta,
+        stages=replay.stages,
+        workload=change.workload,
+        load=replay.load,
+        unexplained=change.unexplained,
+        replay_valid=None if replay.valid and replay.r2 is None else replay.valid,
+    )
+    return _Found(change, replay, find_slices(baseline.rows, current.rows, pair.level), books)
+
+
+def _displayed(pair: _Pair) -> tuple[float, float] | None:
+    """Return both windows' quantiles where one of them is not that of the rows at hand."""
+    shown = [period.displayed for period in pair.periods]
+    if shown == [None, None]:
+        return None
+    before, after = (
+        harrell_davis.quantile(period.rows.values, pair.level) if ms is None else ms
+        for ms, period in zip(shown, pair.periods, strict=True)
+    )
+    return before, after
+
+
+def _judge(pair: _Pair, found: _Found | None, where: dict[str, str]) -> Verdict:
+    names = ("baseline", "current window")
+    for name, period, counts in zip(names, pair.periods, pair.counts, strict=True):
+        if not counts.requests:
+            return Verdict(INSUFFICIENT, _empty(name, period, where))
+        refused = judge_data(name, counts, pair.level)
+        if refused:
+            return refused
+    if found is None:
+        return Verdict(INSUFFICIENT, "a window holds no request")
+    return judge_change(pair.metric, found.change.delta, found.change.before.value)
+
+
+def _empty(name: str, period: Period, where: dict[str, str]) -> str:
+    asked = " ".join(f"{key}={value}" for key, value in where.items())
+    what = f"no request matches --where {asked}" if where else "no request is stored"
+    return f"{what} in the {name} ({rfc3339(period.window.start)}…{rfc3339(period.window.end)})"
+
+
+def _side(pair: _Pair, which: int, shown: Estimate | None) -> Side:
+    return Side(pair.periods[which].window, pair.counts[which].measured, shown.value if shown else None)
+
+
+def _filled(blank: Report, pair: _Pair, found: _Found) -> Report:
+    """Put what was found into a report that holds only the data's own words."""
+    books, change = found.books, found.change
+    stages = _named(books.stages, pair.left_out)
+    _check("stages", change.delta, stages, books)
+    return replace(
+        blank,
+        delta=change.delta,
+        p_regression=change.delta.probability_above(threshold(pair.metric, change.before.value)),
+        stages=stages,
+        workload=books.workload,
+        load=books.load,
+        unexplained=books.unexplained,
+        stages_unexplained=books.unexplained,
+        tail_accounting=_named(change.tail_accounting, pair.left_out),
+        slices=_slice_lines(pair, found.slices),
+        exemplars=exemplars_of(pair.current.rows, pair.level, change.after.value, stages),
+        checks={**blank.checks, **_sum_checks(pair, found)},
+    )
+
+
+def _named(stages: Mapping[str, Estimate], left_out: tuple[str, ...]) -> dict[str, Estimate]:
+    """Return the stages without those that nobody observed, whose share is nought."""
+    return {name: line for name, line in stages.items() if name not in left_out or line.value}
+
+
+def _check(what: str, delta: Estimate, lines: Mapping[str, Estimate], books: Books) -> None:
+    rest = books.workload.value + books.load.value + books.unexplained.value
+    error = abs(sum(line.value for line in lines.values()) + rest - delta.value)
+    if not error <= SUM_TOLERANCE_MS:
+        raise InexactError(what, error)
+
+
+def _slice_lines(pair: _Pair, slices: Slices) -> tuple[SliceLine, ...]:
+    """Return the slices with their requests counted up to the whole window's."""
+    rows = pair.current.rows
+    factor = rows.total / max(1, rows.n)
+    return tuple(
+        SliceLine(found.where, round(found.requests * factor), found.share_of_excess)
+        for found in slices.slices
+    )
+
+
+def _data_checks(pair: _Pair) -> dict[str, Any]:
+    names = ("baseline", "current")
+    measured = [counts.measured for counts in pair.counts]
+    return {
+        "sum_error_ms": 0.0,
+        "telemetry_complete": round(min(counts.complete for counts in pair.counts), 6),
+        "n": dict(zip(names, measured, strict=True)),
+        "rows_above": {name: rows_above(n, pair.level) for name, n in zip(names, measured, strict=True)},
+        "blocks": {name: int(c.sizes.size) for name, c in zip(names, pair.counts, strict=True)},
+        "missing_stages": _missing(*pair.counts),
+        "decomposition": {name: p.way for name, p in zip(names, pair.periods, strict=True)},
+    }
+
+
+def _missing(baseline: Counts, current: Counts) -> dict[str, dict[str, float]]:
+    """Return the share of the requests that lack each stage, where any does."""
+    if not (baseline.measured and current.measured):
+        return {}
+    pairs = {stage: (share, current.missing[stage]) for stage, share in baseline.missing.items()}
+    return {
+        stage: {"baseline": round(old, 6), "current": round(new, 6)}
+        for stage, (old, new) in pairs.items()
+        if old or new
+    }
+
+
+def _sum_checks(pair: _Pair, found: _Found) -> dict[str, Any]:
+    change, replay = found.change, found.replay
+    return {
+        "sum_error_ms": round(found.books.sum_error_ms, 12),
+        "certificate": change.certificate,
+        "size_fit": {
+            model: {stage: round(r2, 6) for stage, r2 in fit.items() if stage != OUTSIDE}
+            for model, fit in change.fit.items()
+        },
+        "new_workload": round(change.new_workload_share, 6),
+        "replay": replay.reason,
+        "replay_r2": None if replay.r2 is None else round(replay.r2, 6),
+        "replay_p99_error": None if replay.p99_error is None else round(replay.p99_error, 6),
+        "slice_p": [round(found_slice.p, 6) for found_slice in found.slices.slices],
+        "global": found.slices.global_,
+    }

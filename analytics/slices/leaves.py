@@ -106,9 +106,10 @@ def _recoded(column: Dimension, place: dict[str, int]) -> Ints:
 
 
 def _gpu(node: Dimension, gpu_set: Dimension) -> Dimension:
-    keys, codes = np.unique(node.codes * len(gpu_set.labels) + gpu_set.codes, return_inverse=True)
-    labels = tuple(_gpu_label(node.labels, gpu_set.labels, int(key)) for key in keys)
-    return Dimension(codes.astype(np.int64), labels)
+    keys, place = np.unique(node.codes * len(gpu_set.labels) + gpu_set.codes, return_inverse=True)
+    pairs = [_gpu_label(node.labels, gpu_set.labels, int(key)) for key in keys]
+    labels, codes = np.unique(np.array(pairs, dtype=np.str_), return_inverse=True)
+    return Dimension(codes[place].astype(np.int64), tuple(map(str, labels)))
 
 
 def _gpu_label(nodes: Sequence[str], sets: Sequence[str], key: int) -> str:

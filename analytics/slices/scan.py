@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics.columns import Flags, Floats
-from otel_attrib.analytics.slices.cuboids import Candidates, roll_up, varying
+from otel_attrib.analytics.slices.cuboids import Candidates, Where, plan_cuboids, roll_up
 from otel_attrib.analytics.slices.found import Slice
 from otel_attrib.analytics.slices.leaves import Leaves, named
 
@@ -52,9 +52,10 @@ def scan(leaves: Leaves, level: float) -> Scan:
     excess = _excess(leaves, np.ones(leaves.n.size, dtype=np.bool_), rate)
     found: list[Slice] = []
     inside = np.zeros(leaves.n.size, dtype=np.bool_)
+    cuboids = plan_cuboids(leaves)
     while len(found) < AT_MOST and excess > 0:
         rest = leaves.keep(~inside)
-        best = _best(rest, rate, rng)
+        best = _best(rest, cuboids, rate, rng)
         if best is None or best[1] > SIGNIFICANT:
             break
         mine = _members(leaves, best[0]) & ~inside
@@ -71,7 +72,7 @@ def scan(leaves: Leaves, level: float) -> Scan:
     return Scan(tuple(found), inside, bool(moved), float(max(0.0, outside)), float(excess))
 
 
-def _members(leaves: Leaves, where: tuple[tuple[str, int], ...]) -> Flags:
+def _members(leaves: Leaves, where: Where) -> Flags:
     inside = np.ones(leaves.n.size, dtype=np.bool_)
     for name, code in where:
         inside &= leaves.dims[name].codes == code
@@ -87,9 +88,10 @@ def _excess(leaves: Leaves, chosen: Flags, rate: float) -> float:
 
 
 def _best(
-    leaves: Leaves, rate: float, rng: np.random.Generator
-) -> tuple[tuple[tuple[str, int], ...], float] | None:
-    candidates = roll_up(leaves, varying(leaves))
+    leaves: Leaves, cuboids: list[tuple[str, ...]], rate: float, rng: np.random.Generator
+) -> tuple[Where, float] | None:
+    """Return the best slice and its p, or None when none scores above its penalty."""
+    candidates = roll_up(leaves, cuboids)
     if not candidates.where:
         return None
     n, exceed = leaves.by_block()

@@ -41,6 +41,7 @@ class Arrivals:
     held: Floats
     output: Floats
     batch: Floats
+    model: NDArray[np.str_]
     zero_us: int
 
     @property
@@ -83,6 +84,7 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
         held=(prompt + output)[order],
         output=output[order],
         batch=_numbers(requests, "batch_size_mean")[order],
+        model=_words(requests, "model")[order],
         zero_us=zero,
     )
 
@@ -131,3 +133,9 @@ def _zero(table: pa.Table, name: str) -> Floats:
 
 def _count(table: pa.Table, name: str) -> Floats:
     return np.nan_to_num(_numbers(table, name))
+
+
+def _words(table: pa.Table, name: str) -> NDArray[np.str_]:
+    if name not in table.column_names:
+        return np.full(len(table), "", dtype=np.str_)
+    return np.array(pc.fill_null(pc.cast(table[name], pa.string()), "").to_pylist(), dtype=np.str_)

@@ -17,7 +17,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Demand", "Limits", "replay_waits"]
+__all__ = ["Demand", "Limits", "Served", "serve"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,41 +50,49 @@ class Demand:
     residual: Floats
 
 
-def replay_waits(demand: Demand, limits: dict[int, Limits]) -> Floats:
-    """Return (n,) ms from arrival at the scheduler to admission; an engine without limits has none."""
-    waits = np.empty(demand.at.size)
+@dataclass(frozen=True, slots=True)
+class Served:
+    """(n,) ms from arrival at the scheduler to admission, and from there to the first token."""
+
+    waits: Floats
+    stays: Floats
+
+
+def serve(demand: Demand, limits: dict[int, Limits]) -> Served:
+    """Return how the engines serve the demand; an engine without limits has none."""
+    waits, stays = np.empty(demand.at.size), np.empty(demand.at.size)
     edges = [0, *(np.flatnonzero(np.diff(demand.engine)) + 1).tolist(), demand.at.size]
     for first, last in zip(edges, edges[1:], strict=False):
         if first < last:
             own = limits.get(int(demand.engine[first]), Limits())
-            waits[first:last] = _admit(demand, slice(first, last), own)
-    return waits
+            waits[first:last], stays[first:last] = _serve(demand, slice(first, last), own)
+    return Served(waits, stays)
 
 
-def _admit(demand: Demand, rows: slice, limits: Limits) -> list[float]:
+def _serve(demand: Demand, rows: slice, limits: Limits) -> tuple[list[float], list[float]]:
     """Step through one engine; one function, for a call would double what a request costs."""
     # Lists: reading a number out of an array costs five times as much.
     at, work = demand.at[rows].tolist(), demand.work[rows].tolist()
     holding, residual = demand.holding[rows].tolist(), demand.residual[rows].tolist()
     fresh, held = demand.fresh[rows].tolist(), demand.held[rows].tolist()
-    waits = [0.0] * len(at)
+    n = len(at)
+    admitted, first_token = [0.0] * n, [0.0] * n
     leaving: list[tuple[float, float]] = []  # (when, cache tokens), of those past their first token
     partial: list[int] = []  # prompts that are not yet all computed, in order
     left: dict[int, float] = {}
     seats, cache, budget = limits.seats, limits.cache, limits.budget
-    running, used, now, queued, n = 0, 0.0, 0.0, 0, len(at)
+    used, now, queued = 0.0, 0.0, 0
     while queued < n or partial:
         if not partial and at[queued] > now:
             now = at[queued]
             while leaving and leaving[0][0] <= now:
                 used -= heappop(leaving)[1]
-                running -= 1
-            if running:
+            if leaving:
                 now += residual[queued]
         while leaving and leaving[0][0] <= now:
             used -= heappop(leaving)[1]
-            running -= 1
-        rest, lasts = budget, 0.0
+        running = len(leaving) + len(partial)
+        rest, lasts = budget - len(leaving), 0.0  # who decodes takes a token each
         done: list[int] = []
         going: list[int] = []
         for request in partial:
@@ -100,7 +108,7 @@ def _admit(demand: Demand, rows: slice, limits: Limits) -> list[float]:
             and running < seats
             and (used + held[queued] <= cache or running == 0)
         ):
-            waits[queued] = now - at[queued]
+            admitted[queued] = now
             running += 1
             used += held[queued]
             size = fresh[queued]
@@ -119,6 +127,9 @@ def _admit(demand: Demand, rows: slice, limits: Limits) -> list[float]:
             continue
         now += lasts
         for request in done:
+            first_token[request] = now
             heappush(leaving, (now + holding[request], held[request]))
         partial = going
-    return waits
+    waits = [start - come for start, come in zip(admitted, at, strict=True)]
+    stays = [end - start for end, start in zip(first_token, admitted, strict=True)]
+    return waits, stays

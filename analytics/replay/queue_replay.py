@@ -6,8 +6,9 @@ coalitions give every stage its own time and the waiting that it causes; `queue`
 own change, and what no player explains of the way from the baseline is load: more requests, other
 bursts, heavier work in them.
 
-Identity: Σ stages + workload + load + unexplained = delta, with the last two and workload of the change
-as it was decomposed. Stages without a significant change keep their φ.
+Identity: Σ stages + workload + load + unexplained = delta, with the change's workload. With a valid replay
+nothing is left unexplained: what the repair path could not say of a queue, the replay says. Stages that
+do not play keep their φ. Without one, stages and unexplained are the change's and load is 0.
 
 Intervals: the delete-block jackknife of the current window over the values, the waits of a coalition
 being replayed once for all rows: leaving a block out changes who counts, not who queued.
@@ -24,10 +25,12 @@ from otel_attrib.analytics.harrell_davis import quantile
 from otel_attrib.analytics.intervals import Estimate, jackknife
 from otel_attrib.analytics.period import Period
 from otel_attrib.analytics.replay.calibrate import Calibrated, calibrate
+from otel_attrib.analytics.replay.engine import Served
 from otel_attrib.analytics.replay.matching import place_rows
 from otel_attrib.analytics.replay.own_wait import OwnWait, own_wait
-from otel_attrib.analytics.replay.players import QUEUE, decode_player, stage_players
+from otel_attrib.analytics.replay.players import QUEUE, players_of
 from otel_attrib.analytics.replay.shapley import Coalition, coalitions, shapley
+from otel_attrib.analytics.replay.world import Undone
 from otel_attrib.analytics.replay.worth import Leaving
 
 __all__ = ["Replay", "replay_queue"]
@@ -53,20 +56,22 @@ class Replay:
     p99_error: float | None
     stages: dict[str, Estimate]
     load: Estimate
+    unexplained: Estimate
 
 
 def replay_queue(baseline: Period, current: Period, change: Change, level: float) -> Replay:
     """Resolve the queue's part of `change` into the stages that caused it, the scheduler and the load."""
     refused = _not_needed(baseline, current, change, level) or _not_possible(baseline, current)
     if refused is not None:
-        return Replay(*refused, None, None, dict(change.stages), NOTHING)
+        return Replay(*refused, None, None, dict(change.stages), NOTHING, change.unexplained)
     model = calibrate(baseline, current)
     if not model.fit.good:
         reason = f"queue, cause unresolved: replaying the baseline missed its waits ({model.fit})"
-        return Replay(False, reason, model.fit.r2, model.fit.p99_error, dict(change.stages), NOTHING)
+        figures = model.fit.r2, model.fit.p99_error
+        return Replay(False, reason, *figures, dict(change.stages), NOTHING, change.unexplained)
     stages, load = _Game(baseline, current, change, level, model).books()
     reason = f"waits replayed: {model.fit} on the baseline"
-    return Replay(True, reason, model.fit.r2, model.fit.p99_error, stages, load)
+    return Replay(True, reason, model.fit.r2, model.fit.p99_error, stages, load, NOTHING)
 
 
 def _not_needed(baseline: Period, current: Period, change: Change, level: float) -> tuple[bool, str] | None:
@@ -106,16 +111,13 @@ class _Game:
         self, baseline: Period, current: Period, change: Change, level: float, model: Calibrated
     ) -> None:
         self.change, self.rows, self.model = change, current.rows, model
-        seen = model.current.seen
-        self.place = place_rows(current.rows, current.requests, seen.row)
-        players = stage_players(change, current.rows, seen, self.place)
-        decode = decode_player(model.baseline.seen, seen, current.rows)
-        if decode is not None and not any(p.where == "holding" for p in players):
-            players = [*players[:3], decode]
-        self.players = {player.name: player for player in players}
+        self.place = place_rows(current.rows, current.requests, model.current.seen.row)
+        found = players_of(change, current.rows, model.baseline, model.current, self.place)
+        self.players = {player.name: player for player in found}
         self.leaving = Leaving(block_ids(current.rows, current.window), level)
+        self.as_seen = model.current.serve(model.limits)
         self.own = self._own_wait()
-        self._waits: dict[Coalition, Floats] = {}
+        self._served: dict[Coalition, Served] = {frozenset(): self.as_seen}
 
     def books(self) -> tuple[dict[str, Estimate], Estimate]:
         """Return φ of every stage, and the load, which closes the identity."""
@@ -125,7 +127,7 @@ class _Game:
         change = self.change
         stages = {name: found.get(name, phi) for name, phi in change.stages.items()}
         stages |= {name: phi for name, phi in found.items() if name not in stages}
-        told = sum(phi.value for phi in stages.values()) + change.workload.value + change.unexplained.value
+        told = sum(phi.value for phi in stages.values()) + change.workload.value
         start = self._estimate(worth[frozenset()])
         variance = start.variance + change.before.variance + change.workload.variance
         freedom = min(start.freedom, change.before.freedom)
@@ -135,35 +137,44 @@ class _Game:
         return jackknife(worth[:1], worth[1:, None], self.leaving.sizes)[0]
 
     def _own_wait(self) -> OwnWait:
-        model = self.model
-        a, b = model.baseline, model.current
-        scale = float(np.median(a.seen.service)) or 1.0
-        return own_wait(a.seen.wait, model.replayed, b.seen.wait, self._replayed(frozenset()), scale)
+        a, b = self.model.baseline.seen, self.model.current.seen
+        scale = float(np.median(a.service)) or 1.0
+        return own_wait(a.wait, self.model.replayed, b.wait, self.as_seen.waits, scale)
 
-    def _replayed(self, undone: Coalition) -> Floats:
-        """Return waits with the changes of these players taken back."""
-        seen = self.model.current.seen
-        serving = {name: times.copy() for name, times in seen.serving.items()}
-        holding, sooner = seen.holding.copy(), np.zeros(seen.n)
-        for player in (self.players[name] for name in sorted(undone)):
-            if player.where == "serving":
-                serving[player.name] = np.maximum(0.0, serving[player.name] - player.saved)
-            elif player.where == "holding":
-                holding = np.maximum(0.0, holding - player.saved)
-            elif player.where == "before":
-                sooner += player.saved
-        return self.model.current.waits(self.model.limits, serving, holding, sooner)
+    def _serve(self, undone: Coalition) -> Served:
+        """Serve the arrivals with the changes of these players taken back."""
+        if undone not in self._served:
+            spared = [self.players[name].undone for name in sorted(undone)]
+            self._served[undone] = self.model.current.serve(self.model.limits, _together(spared))
+        return self._served[undone]
 
     def _values(self, present: Coalition) -> Floats:
         """Return the metric's (n,) values with only these players' changes present."""
-        absent = [player for name, player in self.players.items() if name not in present]
-        undone = frozenset(player.name for player in absent if player.where)
-        if undone not in self._waits:
-            self._waits[undone] = self._replayed(undone)
-        waits = self.own.wait(self._waits[undone], QUEUE in present) - self.model.current.seen.wait
-        if QUEUE in present and not undone:
-            waits = np.zeros_like(waits)  # all is as observed, to the last bit
-        known = self.place >= 0
-        values = self.rows.values - sum(player.own for player in absent)
-        values[known] += waits[self.place[known]]
-        return values
+        absent = frozenset(self.players) - present
+        values = self.rows.values - sum(self.players[name].direct for name in sorted(absent))
+        if absent or QUEUE not in present:  # else all is as observed, to the last bit
+            known = self.place >= 0
+            values[known] += self._later(absent, QUEUE in present)[self.place[known]]
+        return np.asarray(values, dtype=np.float64)
+
+    def _later(self, absent: Coalition, scheduler: bool) -> Floats:
+        """Return (arrivals,) ms by which each first token comes later than observed.
+
+        In its stay a request keeps its ratio to the replayed one: the model's misfit of it.
+        """
+        seen, served = self.model.current, self._serve(absent)
+        waits = self.own.wait(served.waits, scheduler) - seen.seen.wait
+        ratio = np.divide(
+            served.stays, self.as_seen.stays, out=np.ones(seen.seen.n), where=self.as_seen.stays > 0
+        )
+        stay = seen.seen.service - (0.0 if seen.blocking else seen.seen.serving["kv_init"])
+        later: Floats = waits + stay * (ratio - 1)
+        return later
+
+
+def _together(spared: list[Undone]) -> Undone:
+    """Return what all of them spare."""
+    columns = [
+        [getattr(one, name) for one in spared] for name in ("before", "copies", "computing", "decoding")
+    ]
+    return Undone(*(np.sum(column, axis=0) for column in columns))

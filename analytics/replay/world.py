@@ -1,59 +1,73 @@
-"""One window's requests with what can be changed about them, and the waits that follow from it."""
+"""One window's requests with what can be changed about them, and how the engines then serve them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from otel_attrib.analytics.replay.arrivals import UNTIL_FIRST_TOKEN, Arrivals
-from otel_attrib.analytics.replay.engine import Demand, Limits, replay_waits
-from otel_attrib.analytics.replay.shares import own_share
+from otel_attrib.analytics.replay.arrivals import Arrivals
+from otel_attrib.analytics.replay.engine import Demand, Limits, Served, serve
+from otel_attrib.analytics.replay.shares import own_work
 
-__all__ = ["World", "world_of"]
+__all__ = ["Undone", "World", "world_of"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Undone:
+    """(n,) ms that each request is spared: before the scheduler, in copies, computing, decoding."""
+
+    before: Floats
+    copies: Floats
+    computing: Floats
+    decoding: Floats
+
+    @classmethod
+    def nothing(cls, n: int) -> "Undone":
+        """Return what spares nothing."""
+        return cls(*(np.zeros(n) for _ in range(4)))
+
+
+@dataclass(frozen=True)
 class World:
-    """Requests with their share of the engine's time and the rest of the step each arrival meets."""
+    """Requests, the computing that each alone causes, and the rest of the step each arrival meets.
+
+    blocking: copies hold the engine up; otherwise they run beside it and only delay their own request.
+    """
 
     seen: Arrivals
-    share: Floats
+    computing: Floats
     residual: Floats
+    blocking: bool
 
-    def waits(
-        self,
-        limits: dict[int, Limits],
-        serving: Mapping[str, Floats] | None = None,
-        holding: Floats | None = None,
-        sooner: Floats | None = None,
-    ) -> Floats:
-        """Return (n,) replayed waits in ms, given other service times than those seen.
-
-        serving: stages between admission and first token. holding: ms from first token to last.
-        sooner: how much earlier each arrives at the scheduler.
-        """
+    def serve(self, limits: dict[int, Limits], undone: Undone | None = None) -> Served:
+        """Return how the engines serve these requests, less what is undone."""
         seen = self.seen
-        stages = {**seen.serving, **(serving or {})}
-        work = self.share * np.sum([stages[name] for name in UNTIL_FIRST_TOKEN], axis=0)
-        at = seen.at if sooner is None else seen.at - sooner
+        less = undone or Undone.nothing(seen.n)
+        copies = np.maximum(0.0, seen.serving["kv_init"] - less.copies)
+        work = np.maximum(0.0, self.computing - less.computing) + (copies if self.blocking else 0.0)
+        at = seen.at - less.before + (0.0 if self.blocking else copies)
         order = np.lexsort((at, seen.engine))
         demand = Demand(
             engine=seen.engine[order],
             at=at[order],
             work=work[order],
-            holding=(seen.holding if holding is None else holding)[order],
+            holding=np.maximum(0.0, seen.holding - less.decoding)[order],
             fresh=seen.fresh[order],
             held=seen.held[order],
             residual=self.residual[order],
         )
-        waits = np.empty(seen.n)
-        waits[order] = replay_waits(demand, limits)
-        return waits
+        served = serve(demand, limits)
+        back = np.empty_like(order)
+        back[order] = np.arange(order.size)
+        return Served(served.waits[back], served.stays[back])
 
 
-def world_of(seen: Arrivals, residual: Floats) -> World:
+def world_of(seen: Arrivals, residual: Floats, blocking: bool) -> World:
     """Return the world of one window."""
-    return World(seen, own_share(seen.engine, seen.admitted, seen.service), residual)
+    copies = seen.serving["kv_init"]
+    start, service = seen.admitted, seen.service
+    if not blocking:
+        start, service, copies = start + copies, service - copies, np.zeros(seen.n)
+    return World(seen, own_work(seen.engine, start, service, copies), residual, blocking)

@@ -1,0 +1,116 @@
+"""The engine's scheduler: waiting of its own, KV blocks, preemptions, budget, policy and cache.
+
+An empty queue does not clear it: chunks, batches and preemptions delay requests that are running. Where the
+services themselves are slower too, a longer queue is their consequence, not a policy.
+"""
+
+from otel_attrib.analytics.evidence.signal import NOTHING, Finding, Signal, saturate
+from otel_attrib.analytics.evidence.view import View
+
+__all__ = ["SIGNALS"]
+
+WAITED = ("queue", "decode_batch_wait", "gap", "outside")
+ADMITTED = (*WAITED, "prefill", "kv_init", "decode_forward")
+
+
+def _own_wait(view: View) -> Finding | None:
+    if not view.replay_valid:
+        return None
+    part = view.of("queue", "decode_batch_wait")
+    return (
+        Finding(saturate(part, 0.2), "the replay leaves this waiting to the scheduler itself")
+        if part > 0.05
+        else NOTHING
+    )
+
+
+def _preempted(view: View) -> Finding | None:
+    step = view.steps.get(("any", "preemptions"))
+    if step is None and "preemptions" not in view.work.figures:
+        return None
+    per_request = view.work.change("preemptions")
+    size = max(per_request, 10 * step.change if step is not None else 0.0)
+    before, after = view.work.figures.get("preemptions", (0.0, 0.0))
+    text = f"{before:.2g} → {after:.2g} preemptions a request"
+    return Finding(saturate(size, 0.1), text) if size > 0.01 else NOTHING
+
+
+def _cache_full(view: View) -> Finding | None:
+    usage = view.steps.get(("any", "kv_usage"))
+    if usage is None:
+        return None
+    strength = saturate(usage.after - 0.85, 0.05) * saturate(usage.after - usage.before, 0.1)
+    return (
+        Finding(strength, f"KV use {100 * usage.before:.0f} → {100 * usage.after:.0f} %")
+        if strength > 0
+        else NOTHING
+    )
+
+
+def _more_chunks(view: View) -> Finding | None:
+    if "prefill_chunks" not in view.work.figures:
+        return None
+    before, after = view.work.figures["prefill_chunks"]
+    strength = saturate(after / before - 1.1 if before else 0.0, 0.3)
+    return (
+        Finding(strength, f"{before:.2g} → {after:.2g} prefill chunks a request") if strength > 0 else NOTHING
+    )
+
+
+def _cache_misses(view: View) -> Finding | None:
+    if view.work.hit_rate is None:
+        return None
+    before, after = view.work.hit_rate
+    strength = saturate(before - after - 0.02, 0.1)
+    return (
+        Finding(strength, f"prefix cache hits {100 * before:.0f} → {100 * after:.0f} %")
+        if strength > 0
+        else NOTHING
+    )
+
+
+def _waiting(view: View) -> Finding | None:
+    """More requests wait while fewer run: they are held back."""
+    waiting, running = view.steps.get(("any", "waiting")), view.steps.get(("any", "running"))
+    if waiting is None or running is None:
+        return None
+    fewer = max(0.0, 1 - running.after / running.before) if running.before else 0.0
+    strength = saturate(waiting.change, 2.0) * saturate(fewer, 0.1)
+    text = (
+        f"{waiting.before:.2g} → {waiting.after:.2g} requests wait"
+        f" while {running.before:.2g} → {running.after:.2g} run"
+    )
+    return Finding(strength, text) if strength > 0 else NOTHING
+
+
+def _changed(view: View) -> Finding | None:
+    if not view.marks:
+        return NOTHING
+    return Finding(0.5, f"changed in the window: {', '.join(view.marks[:3])}")
+
+
+def _services_slower(view: View) -> Finding | None:
+    ratios = [view.work.ratios[name] for name in ("prefill", "decode_forward") if name in view.work.ratios]
+    if not ratios:
+        return None
+    slower = max(ratios) - 1
+    if view.replay_valid:
+        return NOTHING
+    strength = saturate(slower - 0.05, 0.15)
+    return (
+        Finding(strength, f"the services themselves are {100 * slower:.0f} % slower at equal work")
+        if strength > 0
+        else NOTHING
+    )
+
+
+SIGNALS = (
+    Signal("own_wait", "scheduler", True, "replay", _own_wait, stages=WAITED),
+    Signal("preempted", "scheduler", True, "steps.preemptions", _preempted, stages=ADMITTED),
+    Signal("kv_full", "scheduler", True, "steps.kv_usage", _cache_full, stages=ADMITTED),
+    Signal("more_chunks", "scheduler", True, "requests.prefill_chunks", _more_chunks, stages=ADMITTED),
+    Signal("cache_misses", "scheduler", True, "requests.cached_tokens", _cache_misses, stages=ADMITTED),
+    Signal("held_back", "scheduler", True, "steps.waiting", _waiting, stages=WAITED),
+    Signal("changed", "scheduler", True, "marks", _changed, own=False, stages=ADMITTED),
+    Signal("services_slower", "scheduler", False, "requests.prefill_us", _services_slower, own=False),
+)

@@ -1,0 +1,157 @@
+"""What the requests themselves say: cache hits, preemptions, chunks, and each stage at equal work.
+
+Ratios compare the hit engines' requests of the hit seconds with the same engines before, within classes of
+work (model, uncached prompt tokens in half octaves for what is computed before the first token, mean batch
+for what comes after), divided by the controls' ratio where there are controls.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from otel_attrib.analytics.evidence.board import Grid
+from otel_attrib.analytics.evidence.hit import Group, Hit
+from otel_attrib.analytics.evidence.steps import column, hot_cells
+
+__all__ = ["Work", "compare_work"]
+
+PROMPT_STAGES = ("ingress", "tokenize", "queue", "kv_init", "prefill", "sample", "egress")
+TOKEN_STAGES = ("decode_batch_wait", "decode_forward", "decode_sample", "decode_egress")
+FIGURES = ("preemptions", "prefill_chunks", "batch_size_mean", "kv_usage_max", "waiting_max")
+FEWEST = 20
+CLASS_FEWEST = 5
+
+
+@dataclass(frozen=True)
+class Work:
+    """Ratios of stage times at equal work (1 = unchanged) and mean figures of requests before and after.
+
+    `before_us` and `after_us` are the mean stage times that the ratios were made of. `hit_rate` is the share
+    of prompt tokens found in the prefix cache, before and after; None where it was not observed.
+    """
+
+    ratios: dict[str, float] = field(default_factory=dict)
+    before_us: dict[str, float] = field(default_factory=dict)
+    after_us: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, tuple[float, float]] = field(default_factory=dict)
+    hit_rate: tuple[float, float] | None = None
+
+    def change(self, figure: str) -> float:
+        """Return after minus before of a figure; 0 where it was not observed."""
+        before, after = self.figures.get(figure, (0.0, 0.0))
+        return after - before
+
+
+def compare_work(baseline: pa.Table, current: pa.Table, hit: Hit, grid: Grid) -> Work:
+    """Compare the requests of the hit engines in the hit seconds with those before."""
+    if not (baseline.num_rows and current.num_rows):
+        return Work()
+    hot = hot_cells(hit, "after").tolist()
+    old, new = (_of_groups(table, hit.groups) for table in (baseline, current))
+    own = old, new.filter(_cell(new, grid).is_in(hot))
+    if min(side.height for side in own) < FEWEST:
+        return Work()
+    ratios = _ratios(own)
+    if hit.controls:
+        beside = tuple(_of_groups(table, hit.controls) for table in (baseline, current))
+        theirs = _ratios((beside[0], beside[1].filter(_cell(beside[1], grid).is_in(hot))))
+    else:
+        theirs = {}
+    return Work(
+        ratios={name: after / before / _ratio(theirs.get(name)) for name, (before, after) in ratios.items()},
+        before_us={name: before for name, (before, _) in ratios.items()},
+        after_us={name: after for name, (_, after) in ratios.items()},
+        figures=_figures(own),
+        hit_rate=_hit_rate(own),
+    )
+
+
+def _ratio(pair: tuple[float, float] | None) -> float:
+    return pair[1] / pair[0] if pair else 1.0
+
+
+def _cell(frame: pl.DataFrame, grid: Grid) -> pl.Series:
+    return (frame["time_us"] - grid.start_us) // grid.cell_us
+
+
+def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
+    names = [f"{stage}_us" for stage in (*PROMPT_STAGES, *TOKEN_STAGES)]
+    names += ["prompt_tokens", "cached_tokens", "output_tokens", *FIGURES]
+    columns = {name: column(table, name, pl.Float64) for name in names if name in table.column_names}
+    words = [
+        column(table, name, pl.String) if name in table.column_names else pl.Series([""] * table.num_rows)
+        for name in ("node", "replica", "model")
+    ]
+    frame = pl.DataFrame(
+        {
+            "time_us": column(table, "time", pl.Int64),
+            **columns,
+            "engine": words[0] + "\t" + words[1],
+            "model": words[2],
+        }
+    )
+    wanted = sorted({f"{group.node}\t{group.replica}" for group in groups})
+    return frame.filter(pl.col("engine").is_in(wanted))
+
+
+def _ratios(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:
+    """Return mean stage times before and after at equal work, in µs, where both are above nought."""
+    out: dict[str, tuple[float, float]] = {}
+    for stages, size in ((PROMPT_STAGES, _uncached(pair[0])), (TOKEN_STAGES, _batch(pair[0]))):
+        names = [f"{stage}_us" for stage in stages if f"{stage}_us" in pair[0].columns]
+        if not names:
+            continue
+        means = [
+            frame.with_columns(_octave(size).alias("size"))
+            .group_by("model", "size")
+            .agg(pl.len().alias("n"), *(pl.col(name).mean() for name in names))
+            .filter(pl.col("n") >= CLASS_FEWEST)
+            for frame in pair
+        ]
+        both = means[1].join(means[0], on=["model", "size"], suffix="_before").sort("model", "size")
+        for name in names:
+            known = both.drop_nulls([name, f"{name}_before"])
+            mass = known["n"].to_numpy().astype(np.float64)
+            sides = [known[column].to_numpy().astype(np.float64) for column in (f"{name}_before", name)]
+            if mass.sum() >= FEWEST:
+                before, after = (float((side * mass).sum() / mass.sum()) for side in sides)
+                if before > 0 and after > 0:
+                    out[name.removesuffix("_us")] = before, after
+    return out
+
+
+def _uncached(frame: pl.DataFrame) -> pl.Expr:
+    cached = pl.col("cached_tokens").fill_null(0.0) if "cached_tokens" in frame.columns else pl.lit(0.0)
+    return pl.col("prompt_tokens") - cached if "prompt_tokens" in frame.columns else pl.lit(1.0)
+
+
+def _batch(frame: pl.DataFrame) -> pl.Expr:
+    return pl.col("batch_size_mean").fill_null(1.0) if "batch_size_mean" in frame.columns else pl.lit(1.0)
+
+
+def _octave(size: pl.Expr) -> pl.Expr:
+    return (size.clip(1.0).log(2.0) * 2).round().cast(pl.Int64)
+
+
+def _figures(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:
+    out: dict[str, tuple[float, float]] = {}
+    for name in FIGURES:
+        if name in pair[0].columns:
+            before, after = (frame[name].mean() for frame in pair)
+            if isinstance(before, float) and isinstance(after, float):
+                out[name] = before, after
+    return out
+
+
+def _hit_rate(pair: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[float, float] | None:
+    if "cached_tokens" not in pair[0].columns or "prompt_tokens" not in pair[0].columns:
+        return None
+    rates = []
+    for frame in pair:
+        known = frame.drop_nulls("cached_tokens")
+        if not known.height or not known["prompt_tokens"].sum():
+            return None
+        rates.append(float(known["cached_tokens"].sum()) / float(known["prompt_tokens"].sum()))
+    return rates[0], rates[1]

@@ -75,13 +75,12 @@ def _gaps(requests: pa.Table, metric: Metric, total: int | None) -> Rows:
     lists = requests["gaps_us"].combine_chunks()
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     gaps = pc.list_flatten(lists).to_numpy(zero_copy_only=False).astype(np.float64) / 1000
-    table = requests.take(pa.array(parents))
     shape = (gaps.size, 1)
     return _assemble(
         (*metric.stages, "outside"),
         gaps.reshape(shape),
         np.ones(shape, dtype=np.bool_),
-        table,
+        requests,
         parents,
         total,
     )
@@ -114,18 +113,19 @@ def _assemble(
     cluster: np.ndarray,
     total: int | None,
 ) -> Rows:
+    """Return rows of which row i belongs to request `cluster[i]` of the table."""
     present = [name for name in DIMENSIONS if name in table.column_names]
     ids = table["trace_id"].to_pylist() if "trace_id" in table.column_names else [""] * len(table)
     return Rows(
         names=names,
         parts=parts,
         observed=observed,
-        time_us=pc.cast(table["time"], pa.int64()).to_numpy(zero_copy_only=False).astype(np.int64),
-        prompt=np.nan_to_num(_numbers(table, "prompt_tokens")),
-        cached=np.nan_to_num(_numbers(table, "cached_tokens")),
-        output=np.nan_to_num(_numbers(table, "output_tokens")),
-        dims={name: Dimension.of(table[name]) for name in present},
+        time_us=pc.cast(table["time"], pa.int64()).to_numpy(zero_copy_only=False).astype(np.int64)[cluster],
+        prompt=np.nan_to_num(_numbers(table, "prompt_tokens"))[cluster],
+        cached=np.nan_to_num(_numbers(table, "cached_tokens"))[cluster],
+        output=np.nan_to_num(_numbers(table, "output_tokens"))[cluster],
+        dims={name: Dimension.of(table[name]).take(cluster) for name in present},
         cluster=cluster.astype(np.int64),
-        trace_ids=np.array(ids, dtype=object),
+        trace_ids=np.array(ids, dtype=object)[cluster],
         total=len(cluster) if total is None else total,
     )

@@ -107,7 +107,7 @@ def quantile_from_states(
 ) -> Displayed:
     """Return the quantile of the window from its 10 s states."""
     values = (
-        "gaps_us"
+        "CAST(gaps_us, 'Array(Float64)')"
         if metric.name == "tbt"
         else f"if(isNull({metric.value}), [], [assumeNotNull({metric.value})])"
     )

@@ -1,13 +1,78 @@
-"""What other tools that a user can install say of the same runs, each in an environment of its own."""
+"""What other tools that a user can install say of the same runs, each in an environment of its own.
 
+`inflame-trace` (MIT) reads vLLM's request spans and shows which phase the time is in; it is given those of both
+windows, and the phase whose P95 grew most is taken as its answer. It has no answer of its own about a change.
+"""
+
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Final
 
 from otel_attrib.demo.service import Service
 from otel_attrib.demo.story import Phase
 
 __all__ = ["ask_rivals"]
 
+ENVIRONMENTS: Final = Path("build/peers")
+INFLAME: Final = "inflame-trace==0.1.0"
+# Nothing but the host computes here, so a phase of the model is the host's.
+LAYER_OF: Final = {"queue": "scheduler", "prefill": "cpu", "decode": "cpu", "other": ""}
+ROWS = """
+SELECT toUnixTimestamp64Nano(toDateTime64(time, 9, 'UTC')) AS start, span_id, model, prompt_tokens, output_tokens,
+       ttft_us / 1e6 AS ttft, e2e_us / 1e6 AS e2e, queue_us / 1e6 AS queue
+FROM requests
+WHERE time >= fromUnixTimestamp64Nano({from:Int64}) AND time < fromUnixTimestamp64Nano({to:Int64})
+  AND e2e_us IS NOT NULL AND ttft_us IS NOT NULL
+"""
+SUMMARY = """
+import json, sys
+from inflame.aggregate import summarize
+from inflame.parsers import parse_file
+for path in sys.argv[1:]:
+    _, requests = parse_file(path, "vllm")
+    print(json.dumps({phase["name"]: phase["p95"] for phase in summarize(requests)["phases"]}))
+"""
+
 
 def ask_rivals(service: Service, before: Phase, during: Phase, folder: Path) -> dict[str, str]:
-    """Return the layer that each installed rival names ("" for none); those not installed are left out."""
-    return {}
+    """Return the layer that each installed rival names, "" for none."""
+    return {"inflame-trace": _inflame(service, before, during, folder)}
+
+
+def _inflame(service: Service, before: Phase, during: Phase, folder: Path) -> str:
+    files = [_spans(service, phase, folder / f"inflame-{phase.name}.jsonl") for phase in (before, during)]
+    python = _environment("inflame", INFLAME)
+    done = subprocess.run([python, "-c", SUMMARY, *files], capture_output=True, text=True, check=True)
+    old, new = (json.loads(line) for line in done.stdout.splitlines())
+    # Only what stands before the first token can be late there.
+    grown = {phase: new[phase] - old.get(phase, 0.0) for phase in new if phase in ("queue", "prefill")}
+    return LAYER_OF[max(grown, key=lambda phase: grown[phase])]
+
+
+def _spans(service: Service, phase: Phase, file: Path) -> Path:
+    """Write the requests of a phase as vLLM's own request spans."""
+    with file.open("w") as out:
+        for row in service.rows(ROWS, **{"from": phase.start_ns, "to": phase.end_ns}):
+            attributes = {
+                "gen_ai.latency.e2e": row["e2e"],
+                "gen_ai.latency.time_to_first_token": row["ttft"],
+                "gen_ai.latency.time_in_queue": row["queue"] or 0.0,
+                "gen_ai.usage.prompt_tokens": row["prompt_tokens"],
+                "gen_ai.usage.completion_tokens": row["output_tokens"],
+                "gen_ai.response.model": row["model"],
+            }
+            span = {"spanId": row["span_id"], "startTimeUnixNano": row["start"], "attributes": attributes}
+            out.write(json.dumps(span) + "\n")
+    return file
+
+
+def _environment(name: str, requirement: str) -> Path:
+    """Return the Python of the rival's environment, made and filled when it is not there."""
+    folder = ENVIRONMENTS / name
+    python = folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", requirement], check=True)
+    return python

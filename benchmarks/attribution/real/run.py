@@ -45,6 +45,7 @@ LATE_S = 0.3
 WARM_UP = 60
 SILENCE = 5.0
 SLOW_TOKENIZER = Path(__file__).parent / "slow_tokenizer"
+PHASES = "phases.json"
 INSIDE = "OTEL_ATTRIB_REAL_INSIDE"
 
 
@@ -57,7 +58,17 @@ class Bench:
     requests: int
     repeat: int
     sent: int = 0
-    phases: dict[tuple[str, str], Phase] = field(default_factory=dict)
+    phases: dict[str, Phase] = field(default_factory=dict)
+
+    def write(self) -> None:
+        """Leave the phases in the folder, so that the same runs can be asked again later."""
+        told = {name: asdict(phase) for name, phase in self.phases.items()}
+        (self.folder / PHASES).write_text(json.dumps(told, indent=1))
+
+    def read(self) -> None:
+        """Read what `write` left."""
+        told = json.loads((self.folder / PHASES).read_text())
+        self.phases = {name: Phase(**phase) for name, phase in told.items()}
 
     def usual(self) -> list[Arrival]:
         """Return the recorded arrivals that every phase begins from."""
@@ -73,17 +84,17 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=1100, help="per phase, at most 1500 (1100)")
     parser.add_argument("--only", nargs="*", default=[], help=f"of {', '.join(f.name for f in FAULTS)}")
     parser.add_argument("--keep", type=Path, help="keep stores and logs in this folder")
+    parser.add_argument("--again", action="store_true", help="ask again of what --keep holds; run nothing")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("root is needed: a network namespace, cgroups and lost packets")
     if INSIDE not in os.environ:
         return _again_inside()
-    programs, model = ensure_vllm(), ensure_model()
     answered: list[Answered] = []
     with _folder(args.keep) as folder:
         for repeat in range(args.repeats):
-            answered += _repeat(folder / f"repeat-{repeat}", args, repeat, programs, model)
+            answered += _repeat(folder / f"repeat-{repeat}", args, repeat)
             print(table(answered), flush=True)
     if args.json:
         args.json.parent.mkdir(parents=True, exist_ok=True)
@@ -109,12 +120,14 @@ def _folder(kept: Path | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def _repeat(
-    folder: Path, args: argparse.Namespace, repeat: int, programs: Path, model: Path
-) -> list[Answered]:
+def _repeat(folder: Path, args: argparse.Namespace, repeat: int) -> list[Answered]:
     chosen = [fault for fault in FAULTS if not args.only or fault.name in args.only]
     with Service(folder) as service:
         bench = Bench(service, folder, args.requests, repeat)
+        if args.again:
+            bench.read()
+            return [_ask(bench, fault) for fault in chosen if _fault(fault) in bench.phases]
+        programs, model = ensure_vllm(), ensure_model()
         for server in dict.fromkeys(server for fault in chosen for server in (fault.baseline, fault.current)):
             of_server = [fault for fault in chosen if fault.current == server]
             has_baseline = any(fault.baseline == server for fault in chosen)
@@ -122,6 +135,7 @@ def _repeat(
         service.wait_for_requests(bench.sent, 30.0)
         for table_file in sorted(folder.glob("host-*.csv")):
             _import_samples(service, table_file)
+        bench.write()
         return [_ask(bench, fault) for fault in chosen]
 
 
@@ -146,13 +160,21 @@ def _serve(
         pids = [child.pid, *processes.values()]
         with HostSampler(bench.folder / f"host-{name}.csv", lambda: pids, stats):
             if has_baseline:
-                bench.phases["baseline", repr(server)] = _phase(bench, port, bench.usual(), "baseline", "")
+                bench.phases[_baseline(server)] = _phase(bench, port, bench.usual(), "baseline", "")
             for fault in faults:
                 time.sleep(4.0)  # what the last one left in the queues is gone
                 with fault.done(Harm(processes, port, cgroup)):
-                    bench.phases["fault", fault.name] = _phase(
+                    bench.phases[_fault(fault)] = _phase(
                         bench, port, fault.arrivals(bench.usual()), fault.name, fault.slow_tenant
                     )
+
+
+def _baseline(server: Server) -> str:
+    return f"baseline of {server}"
+
+
+def _fault(fault: Fault) -> str:
+    return f"fault {fault.name}"
 
 
 def _phase(bench: Bench, port: int, arrivals: list[Arrival], name: str, slow: str) -> Phase:
@@ -175,8 +197,7 @@ def _import_samples(service: Service, file: Path) -> None:
 
 
 def _ask(bench: Bench, fault: Fault) -> Answered:
-    before = bench.phases["baseline", repr(fault.baseline)]
-    during = bench.phases["fault", fault.name]
+    before, during = bench.phases[_baseline(fault.baseline)], bench.phases[_fault(fault)]
     body = _why(bench.service, before, during)
     kept = bench.folder / f"why-{fault.name}.json"
     kept.write_text(json.dumps(body, indent=1))

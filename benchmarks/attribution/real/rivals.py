@@ -1,7 +1,7 @@
 """What other tools that a user can install say of the same runs, each in an environment of its own.
 
-`inflame-trace` (MIT) reads vLLM's request spans and shows which phase the time is in; it is given those of both
-windows, and the phase whose P95 grew most is taken as its answer. It has no answer of its own about a change.
+`inflame-trace` (MIT) reads vLLM's request spans and shows which phase the time is in. It gets those of both
+windows, and the phase whose P95 grew most is taken for its answer: it has none of its own about a change.
 """
 
 import json
@@ -20,7 +20,8 @@ INFLAME: Final = "inflame-trace==0.1.0"
 # Nothing but the host computes here, so a phase of the model is the host's.
 LAYER_OF: Final = {"queue": "scheduler", "prefill": "cpu", "decode": "cpu", "other": ""}
 ROWS = """
-SELECT toUnixTimestamp64Nano(toDateTime64(time, 9, 'UTC')) AS start, span_id, model, prompt_tokens, output_tokens,
+SELECT toUnixTimestamp64Nano(toDateTime64(time, 9, 'UTC')) AS start, span_id, model,
+       prompt_tokens, output_tokens,
        ttft_us / 1e6 AS ttft, e2e_us / 1e6 AS e2e, queue_us / 1e6 AS queue
 FROM requests
 WHERE time >= fromUnixTimestamp64Nano({from:Int64}) AND time < fromUnixTimestamp64Nano({to:Int64})

@@ -11,17 +11,17 @@ delta = Σ stages + workload + unexplained, to rounding, where with A the baseli
 Every line has the variance of the delete-block jackknife of both windows.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
-from otel_attrib.analytics.change.mix import cells_of, weigh, weighted_quantile
-from otel_attrib.analytics.change.path import Path, reach, walk
-from otel_attrib.analytics.change.repair import fit_repair, lots
-from otel_attrib.analytics.change.sizes import Sizes, fit_sizes
-from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
+from otel_attrib.analytics.change.leave_out import Baseline, Current, baseline_side, current_side
+from otel_attrib.analytics.change.mix import cells_of, ratios
+from otel_attrib.analytics.change.path import Path
+from otel_attrib.analytics.change.repaired import repair_rows
+from otel_attrib.analytics.change.sizes import fit_sizes
+from otel_attrib.analytics.columns import Floats, Ints, Rows
 from otel_attrib.analytics.intervals import Estimate, difference, jackknife
 
 __all__ = ["Change", "decompose"]
@@ -68,28 +68,32 @@ def decompose(
     shown for both windows, when others than the Harrell–Davis quantiles of the rows at hand.
     """
     baseline, current = _same_stages(baseline, current)
-    sizes = fit_sizes(baseline, current)
-    repaired = _repair(baseline, current, sizes)
-    books = _Books(baseline, current, repaired, cells_of(baseline, current), level, displayed)
-    path, whole = books.lines(None, None)
-    estimates = _estimates(books, whole, _by_cluster(baseline, blocks_a), _by_cluster(current, blocks_b))
+    blocks = _by_cluster(baseline, blocks_a), _by_cluster(current, blocks_b)
+    sizes, cells = fit_sizes(baseline, current), cells_of(baseline, current)
+    shifts = _shifts(baseline, current, level, displayed)
+    before = baseline_side(baseline, cells, blocks, level, shifts[0])
+    weights = ratios(before.counts_a.sum(axis=0), before.counts_b.sum(axis=0), cells.priced)[cells.a]
+    priced = cells.priced[cells.b].astype(np.float64) if cells.new_share < 1 else np.ones(current.n)
+    repaired = repair_rows(baseline, current, sizes, weights, priced, blocks)
+    after = current_side(current, repaired, blocks[1], level, shifts)
+    path = after.path()
+    estimates = _estimates(before, after, path)
     k = len(current.names)
-    before, after, workload, unexplained = estimates[:4]
-    delta = difference(after, before)
-    stages = dict(zip(current.names, estimates[4 : 4 + k], strict=True))
+    first, last, delta, workload, unexplained = estimates[:5]
+    stages = dict(zip(current.names, estimates[5 : 5 + k], strict=True))
     total = sum(e.value for e in stages.values()) + workload.value + unexplained.value
     return Change(
-        before=before,
-        after=after,
+        before=first,
+        after=last,
         delta=delta,
         stages=stages,
         workload=workload,
         unexplained=unexplained,
-        repaired=repaired,
+        repaired=repaired.parts,
         expected=sizes.current,
         fit=sizes.fit,
-        tail_accounting=dict(zip(current.names, estimates[4 + k :], strict=True)),
-        new_workload_share=books.mix.new_share,
+        tail_accounting=dict(zip(current.names, estimates[5 + k :], strict=True)),
+        new_workload_share=cells.new_share,
         certificate=path.certified,
         sum_error_ms=abs(total - delta.value),
     )
@@ -107,75 +111,13 @@ def _same_stages(baseline: Rows, current: Rows) -> tuple[Rows, Rows]:
     return (baseline.fold(names), current.fold(names)) if names else (baseline, current)
 
 
-def _repair(baseline: Rows, current: Rows, sizes: Sizes) -> Floats:
-    lot = lots(current.time_us, current.prompt, current.output)
-    repaired = current.parts.copy()
-    for k in range(len(current.names)):
-        repair = fit_repair(
-            baseline.parts[:, k] / sizes.baseline[:, k], current.parts[:, k] / sizes.current[:, k]
-        )
-        if repair.changed:
-            residual = current.parts[:, k] / sizes.current[:, k]
-            mapped = repair(residual, lot)
-            repaired[:, k] = np.where(mapped == residual, current.parts[:, k], mapped * sizes.current[:, k])
-    return repaired
-
-
-class _Books:
-    """All lines of the books from all rows, or from those outside one block of either window."""
-
-    def __init__(
-        self,
-        baseline: Rows,
-        current: Rows,
-        repaired: Floats,
-        cells: tuple[Ints, Ints],
-        level: float,
-        displayed: tuple[float, float] | None,
-    ) -> None:
-        self.level, self.cells, self.mix = level, cells, weigh(*cells)
-        self.order = np.argsort(baseline.values, kind="stable")
-        self.ordered, self.parts_a = baseline.values[self.order], baseline.parts[self.order]
-        self.x, self.y = current.parts, repaired
-        self.totals = repaired.sum(axis=1), current.parts.sum(axis=1)
-        self.shifts = (0.0, 0.0)
-        if displayed is not None:
-            self.shifts = (
-                displayed[0] - harrell_davis.quantile(self.ordered, level),
-                displayed[1] - harrell_davis.quantile(current.values, level),
-            )
-
-    def lines(self, keep_a: Flags | None, keep_b: Flags | None) -> tuple[Path, Floats]:
-        """Return before, after, workload, unexplained, the stages and the tail accounting."""
-        cells_a = self.cells[0] if keep_a is None else self.cells[0][keep_a]
-        cells_b = self.cells[1] if keep_b is None else self.cells[1][keep_b]
-        kept = slice(None) if keep_a is None else keep_a[self.order]
-        ordered = self.ordered[kept]
-        weights = np.ones(self.cells[0].size)
-        weights[slice(None) if keep_a is None else keep_a] = weigh(cells_a, cells_b).weights
-        plain = weighted_quantile(ordered, np.ones(ordered.size), self.level)
-        mixed = weighted_quantile(ordered, weights[self.order][kept], self.level)
-        kept_b = slice(None) if keep_b is None else keep_b
-        path = self._path(kept_b)
-        before = plain + self.shifts[0]
-        tail = self._tail(self.x[kept_b], self.totals[1][kept_b]) - self._tail(self.parts_a[kept], ordered)
-        return path, np.concatenate(
-            [
-                [before, path.after, mixed - plain, path.before - (mixed + self.shifts[0])],
-                path.stages,
-                tail,
-            ]
-        )
-
-    def _path(self, kept: Flags | slice) -> Path:
-        y, x = self.y[kept], self.x[kept]
-        near = reach(self.totals[0][kept], self.totals[1][kept], self.level)
-        return walk(y[near.rows], x[near.rows], self.level, near.below, near.above, self.shifts)
-
-    def _tail(self, parts: Floats, totals: Floats) -> Floats:
-        first, last = harrell_davis.rank_window(totals.size, self.level)
-        order = np.argsort(totals, kind="stable")[first - 1 : last]
-        return harrell_davis.weights(totals.size, self.level, first, last) @ parts[order]
+def _shifts(
+    baseline: Rows, current: Rows, level: float, displayed: tuple[float, float] | None
+) -> tuple[float, float]:
+    if displayed is None:
+        return 0.0, 0.0
+    first, last = (harrell_davis.quantile(rows.values, level) for rows in (baseline, current))
+    return displayed[0] - first, displayed[1] - last
 
 
 def _by_cluster(rows: Rows, blocks: Ints) -> Ints:
@@ -184,20 +126,32 @@ def _by_cluster(rows: Rows, blocks: Ints) -> Ints:
     return np.unique(blocks[first[cluster]], return_inverse=True)[1].astype(np.int64)
 
 
-def _estimates(books: _Books, whole: Floats, blocks_a: Ints, blocks_b: Ints) -> list[Estimate]:
-    a = jackknife(whole, *_without(blocks_a, lambda keep: books.lines(keep, None)[1]))
-    b = jackknife(whole, *_without(blocks_b, lambda keep: books.lines(None, keep)[1]))
-    pairs = zip(whole.tolist(), a, b, strict=True)
-    return [Estimate(v, *_sum(first, second)) for v, first, second in pairs]
+def _estimates(before: Baseline, after: Current, path: Path) -> list[Estimate]:
+    """Return before, after, delta, workload, unexplained, the stages and the tail accounting."""
+    start, tail = before.lines(), after.tail()
+    whole = _lines(start, path, tail)
+    sizes = before.counts_a.sum(axis=1), after.sizes
+    some_a = [_lines(before.lines(a=block), after.without_a(block), tail) for block in range(sizes[0].size)]
+    some_b = [
+        _lines(before.lines(b=block), after.without_b(block), after.tail(block))
+        for block in range(sizes[1].size)
+    ]
+    a = jackknife(whole, np.array(some_a), sizes[0])
+    b = jackknife(whole, np.array(some_b), sizes[1])
+    return [_together(*both) for both in zip(a, b, strict=True)]
 
 
-def _without(blocks: Ints, lines: Callable[[Flags], Floats]) -> tuple[Floats, Ints]:
-    sizes = np.bincount(blocks)
-    if sizes.size < 2:
-        return np.zeros((1, 1)), sizes
-    return np.array([lines(blocks != block) for block in range(sizes.size)]), sizes
+def _lines(start: Floats, path: Path, tail: Floats) -> Floats:
+    quantile, mixed = start[:2]
+    delta, workload = path.after - quantile, mixed - quantile
+    head = [quantile, path.after, delta, workload, path.before - mixed]
+    return np.concatenate([head, path.stages, tail - start[2:]])
 
 
-def _sum(first: Estimate, second: Estimate) -> tuple[float, float]:
-    both = difference(first, second)
-    return both.variance, both.freedom
+def _together(a: Estimate, b: Estimate) -> Estimate:
+    """Return the same number with the noise of both windows; one that never moves takes no part."""
+    if a.variance == 0 or b.variance == 0:
+        noisy = b if a.variance == 0 else a
+        return Estimate(a.value, noisy.variance, noisy.freedom)
+    both = difference(a, b)
+    return Estimate(a.value, both.variance, both.freedom)

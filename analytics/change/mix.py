@@ -10,71 +10,86 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
-from otel_attrib.analytics.change.sizes import tokens_of
-from otel_attrib.analytics.columns import Floats, Ints, Rows
+from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
-__all__ = ["LEAST_ROWS", "Mix", "cells_of", "weigh", "weighted_quantile"]
+__all__ = ["LEAST_ROWS", "Cells", "cells_of", "ratios", "weighted_quantile"]
 
 LEAST_ROWS = 20
-EDGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995)
+FINE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995)
 COARSE = (0.25, 0.5, 0.75, 0.9, 0.97)
 
 
 @dataclass(frozen=True)
-class Mix:
-    """(n_A,) weights of the baseline's rows, and the share of current rows in cells that it lacks."""
+class Cells:
+    """Cells of z: each row's, (n_A,) and (n_B,), and which (C,) the baseline can price."""
 
-    weights: Floats
-    new_share: float
+    a: Ints
+    b: Ints
+    priced: Flags
+
+    @property
+    def new_share(self) -> float:
+        """Return the share of current rows whose work the baseline lacks."""
+        return float((~self.priced[self.b]).mean())
+
+    def count(self, cells: Ints, block: Ints) -> Ints:
+        """Return (blocks, C) rows of each cell in each block."""
+        blocks, size = 1 + int(block.max()), self.priced.size
+        counts: Ints = np.bincount(block * size + cells, minlength=blocks * size).reshape(blocks, size)
+        return counts
 
 
-def cells_of(baseline: Rows, current: Rows) -> tuple[Ints, Ints]:
-    """Return each row's cell of z in both windows, (n_A,) and (n_B,), from 0."""
-    stages = [[tokens_of(rows, stage) for stage in rows.names] for rows in (baseline, current)]
-    by_output = any(tokens is current.output for tokens in stages[1])
-    columns = [(baseline.prompt, current.prompt, COARSE if by_output else EDGES)]
+def cells_of(baseline: Rows, current: Rows) -> Cells:
+    """Cut the work of both windows into cells."""
+    by_output = any(stage.startswith("decode_") for stage in baseline.names)
+    columns = [(baseline.prompt, current.prompt, COARSE if by_output else FINE)]
     if by_output:
         columns.append((baseline.output, current.output, COARSE))
-    codes = _codes(baseline, current)
+    codes = _models(baseline, current)
     for a, b, levels in columns:
-        inner = np.unique(np.quantile(np.concatenate([a, b]), levels))
-        codes = codes * (inner.size + 1) + np.searchsorted(inner, np.concatenate([a, b]), side="right")
-    _, cells = np.unique(codes, return_inverse=True)
-    return cells[: baseline.n].astype(np.int64), cells[baseline.n :].astype(np.int64)
+        both = np.concatenate([a, b])
+        inner = np.unique(np.quantile(both, levels))
+        codes = codes * (inner.size + 1) + np.searchsorted(inner, both, side="right")
+    cells = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    first, second = cells[: baseline.n], cells[baseline.n :]
+    counts = np.bincount(first, minlength=1 + int(cells.max()))
+    return Cells(first, second, counts >= LEAST_ROWS)
 
 
-def _codes(baseline: Rows, current: Rows) -> Ints:
-    words = [
-        rows.dims["model"].words() if "model" in rows.dims else np.full(rows.n, "")
-        for rows in (baseline, current)
-    ]
-    return np.unique(np.concatenate(words), return_inverse=True)[1].astype(np.int64)
+def _models(baseline: Rows, current: Rows) -> Ints:
+    if "model" not in baseline.dims or "model" not in current.dims:
+        return np.zeros(baseline.n + current.n, dtype=np.int64)
+    sides = [rows.dims["model"] for rows in (baseline, current)]
+    labels = sorted({label for side in sides for label in side.labels})
+    numbers = [np.array([labels.index(label) for label in side.labels], dtype=np.int64) for side in sides]
+    return np.concatenate([number[side.codes] for number, side in zip(numbers, sides, strict=True)])
 
 
-def weigh(a: Ints, b: Ints) -> Mix:
-    """Weigh the baseline's rows so that each cell's share is the current window's."""
-    size = 1 + int(max(a.max(), b.max()))
-    counts_a, counts_b = np.bincount(a, minlength=size), np.bincount(b, minlength=size)
-    priced = counts_a >= LEAST_ROWS
-    new = float(counts_b[~priced].sum() / b.size)
-    inside_a, inside_b = counts_a[priced].sum(), counts_b[priced].sum()
-    if not inside_a or not inside_b:
-        return Mix(np.ones(a.size), new)
-    ratio = np.ones(size)
-    ratio[priced] = (counts_b[priced] / inside_b) / (counts_a[priced] / inside_a)
-    if new == 0 and (counts_a * b.size == counts_b * a.size).all():
-        ratio[:] = 1.0
-    return Mix(ratio[a], new)
+def ratios(a: Ints, b: Ints, priced: Flags) -> Floats:
+    """Return the (C,) weight of a baseline row from the (C,) rows of each cell in both windows.
+
+    Priced cells get the current window's shares among themselves; the other rows of the baseline keep
+    theirs. Equal shares give ones.
+    """
+    ratio = np.ones(priced.size)
+    inside_a, inside_b = int(a[priced].sum()), int(b[priced].sum())
+    held = priced & (a > 0)
+    if not inside_a or not inside_b or bool((a[held] * inside_b == b[held] * inside_a).all()):
+        return ratio
+    ratio[held] = (b[held] * inside_a) / (a[held] * inside_b)
+    return ratio
 
 
-def weighted_quantile(ordered: Floats, weights: Floats, level: float) -> float:
-    """Return the Harrell–Davis quantile of sorted values with weights; equal ones give the usual quantile."""
-    n = ordered.size
+def weighted_quantile(
+    ordered: Floats, weights: Floats, level: float, n: int, start: float = 0.0, total: float | None = None
+) -> float:
+    """Return the Harrell–Davis quantile of weighted values, of which the upper ones are given in order.
+
+    `start` is the weight of those not given, which are lower; `total` that of all n values.
+    """
+    total = start + float(weights.sum()) if total is None else total
     first, last = harrell_davis.rank_window(n, level)
-    plain = harrell_davis.weights(n, level, first, last)
-    if bool((weights == weights[0]).all()):
-        return float(plain @ ordered[first - 1 : last])
-    at = np.cumsum(weights) * (n / weights.sum())
-    beta = np.concatenate([[0.0], np.cumsum(plain)])
-    mass = np.diff(np.interp(np.concatenate([[0.0], at]), np.arange(first - 1, last + 1), beta))
+    beta = np.concatenate([[0.0], np.cumsum(harrell_davis.weights(n, level, first, last))])
+    reached = np.concatenate([[start], start + np.cumsum(weights)]) * (n / total)
+    mass = np.diff(np.interp(reached, np.arange(first - 1, last + 1), beta))
     return float(mass @ ordered / mass.sum())

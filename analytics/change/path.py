@@ -48,13 +48,11 @@ class Path:
 
 @dataclass(frozen=True)
 class Reach:
-    """Which rows can weigh on the quantile somewhere on the path, and how many only count."""
+    """Which (n,) rows can weigh on the quantile somewhere on the path, and which only count."""
 
     rows: Flags
-    below: int
-    above: int
-    low: float
-    high: float
+    below: Flags
+    above: Flags
 
 
 def reach(before: Floats, after: Floats, level: float, slack: int = 0) -> Reach:
@@ -72,7 +70,7 @@ def reach(before: Floats, after: Floats, level: float, slack: int = 0) -> Reach:
     high = float(np.partition(larger, last - 1)[last - 1])
     margin = SAME * max(abs(high), abs(low))
     under, over = larger < low - margin, smaller > high + margin
-    return Reach(~(under | over), int(under.sum()), int(over.sum()), low, high)
+    return Reach(~(under | over), under & ~over, over)
 
 
 def walk(

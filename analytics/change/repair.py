@@ -1,19 +1,21 @@
 """The map that undoes what changed in one stage: from the current residuals back to the baseline's.
 
-G = F_A⁻¹ ∘ F_B, by quantile against quantile: means over the same bins of probability of both windows,
-fine in the tail, joined by straight lines. It is monotone, and exactly the identity where the windows are
-equal. Values with a share of the rows (a queue that is mostly 0) are atoms: they are spread over the
-baseline's quantiles of their own probabilities by `lot`, a number in (0, 1) that each row carries.
+G = F_A⁻¹ ∘ F_B, monotone and never below 0. It is the simplest that the rows do not contradict: nothing
+at all, one factor, or quantile against quantile (means over the same bins of probability of both windows,
+fine in the tail, joined by straight lines). The noise of the baseline's tail would else be booked on a
+stage that did not change. A contradiction is a gap between the distributions of SEEN standard errors,
+by the baseline's own variation from block to block.
 
-Where the windows differ by no more than noise, G is the identity: otherwise the noise of the baseline's
-tail would be booked on the stage. The noise is the delete-block jackknife's, so requests that are slow
-together count as the few independent ones that they are.
+A value with a share of the rows (a queue that is mostly 0) is an atom: it is spread over the baseline's
+quantiles of its own probabilities by `lot`, a number in (0, 1) that each row carries.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from otel_attrib.analytics.change.spread import Spread, largest_gap
 from otel_attrib.analytics.columns import Floats, Ints
 
 __all__ = ["Repair", "fit_repair", "lots"]
@@ -22,32 +24,34 @@ BODY = 32  # bins of equal probability up to TAIL
 TAIL = 0.9
 HALVINGS = 4  # bins for each halving of the probability above TAIL
 ATOM = 1 / 64  # share of the rows from which a repeated value is an atom
-SEEN = 3.5  # standard errors of a bin from which the windows are taken to differ
+SEEN = 3.5  # standard errors of the largest gap from which two distributions differ
+WITHIN = (0.05, 0.95)  # the part of the rows that a factor is read off
+
+Kind = Literal["nothing", "factor", "quantiles"]
 
 
 @dataclass(frozen=True)
 class Repair:
-    """G at the knots `at` (residuals of the current window): it adds `move` and never goes below 0.
+    """G at the knots `at` (residuals of the current window, ascending): it adds `move`.
 
-    `atoms` maps a repeated value to its probabilities; `levels` and `quantiles` are F_A⁻¹. `changed` is
-    False when nothing but noise was seen: then G is the identity.
+    `atoms` are (value, probability below, up to it) in the current window, `target` the baseline's
+    distribution. `without_a`, `without_b` are (blocks, J): `move` with a block of either window left out.
     """
 
+    kind: Kind
     at: Floats
     move: Floats
+    without_a: Floats
+    without_b: Floats
     atoms: tuple[tuple[float, float, float], ...]
-    levels: Floats
-    quantiles: Floats
-    changed: bool
+    target: Spread
 
     def __call__(self, residual: Floats, lot: Floats) -> Floats:
         """Return G of (n,) current residuals."""
-        if not self.changed:
-            return residual
         mapped = np.maximum(0.0, residual + np.interp(residual, self.at, self.move))
         for value, low, high in self.atoms:
             held = residual == value
-            spread = np.interp(low + (high - low) * lot[held], self.levels, self.quantiles)
+            spread = self.target.at(low + (high - low) * lot[held])
             mapped[held] = np.where(np.abs(spread - value) <= 1e-12 * abs(value), value, spread)
         return mapped
 
@@ -64,22 +68,96 @@ def lots(*columns: Ints | Floats) -> Floats:
     return lot
 
 
-def fit_repair(baseline: Floats, current: Floats) -> Repair:
-    """Fit G on (n_A,) and (n_B,) residuals, in any order."""
-    a, b = np.sort(baseline), np.sort(current)
-    atoms = _atoms(b)
-    edges = _edges(min(a.size, b.size), atoms, _atoms(a))
-    a_bins, b_bins = _means(a, edges), _means(b, edges)
-    free = np.array([not any(lo <= m <= hi for _, lo, hi in atoms) for m in (edges[1:] + edges[:-1]) / 2])
-    at, first = np.unique(b_bins[free], return_index=True)
-    move = (a_bins - b_bins)[free][first]
+def fit_repair(a: Spread, b: Spread) -> Repair:
+    """Fit G from the current window's residuals `b` to the baseline's `a`."""
+    limits = _limits(a, b)
+    if largest_gap(a, b, limits) < SEEN:
+        return _nothing(a, b)
+    factor = _factor(a, b)
+    if factor is not None and largest_gap(a, b, limits, 1 / factor.ratio) < SEEN:
+        return _scaled(a, b, factor)
+    return _quantiles(a, b)
+
+
+def _limits(a: Spread, b: Spread) -> Floats:
+    levels = _edges(int(min(a.effective, b.effective)))
+    return np.unique(np.concatenate([a.at(levels), b.at(levels), [0.0]]))
+
+
+def _nothing(a: Spread, b: Spread) -> Repair:
+    still = np.zeros(1)
+    return Repair("nothing", still, still, np.zeros((a.blocks, 1)), np.zeros((b.blocks, 1)), (), a)
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """Baseline over current, and the same without each block of either window."""
+
+    ratio: float
+    without_a: Floats
+    without_b: Floats
+
+
+def _factor(a: Spread, b: Spread) -> _Factor | None:
+    """Compare the mean logs of what lies above 0, the outermost values pulled in."""
+    logs = []
+    for side in (a, b):
+        positive = side.values > 0
+        if int(positive.sum()) < 2:
+            return None
+        low, high = np.quantile(side.values[positive], WITHIN)
+        log = np.log(np.clip(side.values[positive], low, high))
+        weight, block = side.weights[positive], side.block[positive]
+        sums, sizes = (np.bincount(block, w, side.blocks) for w in (weight * log, weight))
+        if side.blocks < 2 or bool((sizes.sum() - sizes <= 0).any()):
+            logs.append((sums.sum() / sizes.sum(), np.full(side.blocks, sums.sum() / sizes.sum())))
+        else:
+            logs.append((sums.sum() / sizes.sum(), (sums.sum() - sums) / (sizes.sum() - sizes)))
+    (mean_a, some_a), (mean_b, some_b) = logs
+    return _Factor(float(np.exp(mean_a - mean_b)), np.exp(some_a - mean_b), np.exp(mean_a - some_b))
+
+
+def _scaled(a: Spread, b: Spread, factor: _Factor) -> Repair:
+    at = np.array([0.0, max(float(b.values[-1]), 1e-300)])
+    moves = [
+        np.outer(ratio - 1, at) for ratio in (np.array([factor.ratio]), factor.without_a, factor.without_b)
+    ]
+    return Repair("factor", at, moves[0][0], moves[1], moves[2], (), a)
+
+
+def _quantiles(a: Spread, b: Spread) -> Repair:
+    atoms = b.atoms(ATOM)
+    edges = _edges(int(min(a.effective, b.effective)), atoms, a.atoms(ATOM))
+    middles = (edges[1:] + edges[:-1]) / 2
+    free = np.ones(middles.size, dtype=np.bool_)
+    for _, low, high in atoms:
+        free &= (middles < low) | (middles > high)
+    at, first = np.unique(b.means(edges)[free], return_index=True)
+    move = a.means(edges)[free][first] - at
     if at.size == 0:
-        at, move = np.zeros(1), np.zeros(1)
-    elif at[0] > 0 and move[0] < 0:
+        return Repair("quantiles", *_nothing_but(a, b), atoms, a)
+    without_a, without_b = _moved(a, b, at)
+    if at[0] > 0 and move[0] < 0:
         at, move = np.append(0.0, at), np.append(0.0, move)
-    same = a.size == b.size and bool((a == b).all())
-    levels = (np.arange(a.size) + 0.5) / a.size
-    return Repair(at, move, atoms, levels, a, not same)
+        without_a, without_b = (np.pad(table, ((0, 0), (1, 0))) for table in (without_a, without_b))
+    return Repair("quantiles", at, move, move + without_a, move + without_b, atoms, a)
+
+
+def _nothing_but(a: Spread, b: Spread) -> tuple[Floats, Floats, Floats, Floats]:
+    still = _nothing(a, b)
+    return still.at, still.move, still.without_a, still.without_b
+
+
+def _moved(a: Spread, b: Spread, at: Floats) -> tuple[Floats, Floats]:
+    """Return by how much F_A⁻¹(F_B(at)) moves when each block of A, then of B, is left out."""
+    grid = np.unique(a.at(_edges(int(a.effective))))
+    counts_a, counts_b = a.below_by_block(grid), b.below_by_block(at)
+    whole_a, whole_b = counts_a.sum(axis=0) / a.total, counts_b.sum(axis=0) / b.total
+    here = np.interp(whole_b, whole_a, grid)
+    some_a = (counts_a.sum(axis=0) - counts_a) / np.maximum(a.total - a.sizes, 1e-300)[:, None]
+    some_b = (counts_b.sum(axis=0) - counts_b) / np.maximum(b.total - b.sizes, 1e-300)[:, None]
+    without_a = np.array([np.interp(whole_b, row, grid) for row in some_a]) - here
+    return without_a, np.interp(some_b, whole_a, grid) - here
 
 
 def _edges(n: int, *atoms: tuple[tuple[float, float, float], ...]) -> Floats:
@@ -88,25 +166,6 @@ def _edges(n: int, *atoms: tuple[tuple[float, float, float], ...]) -> Floats:
     body = np.linspace(0, TAIL, BODY + 1)
     tail = 1 - (1 - TAIL) * 2.0 ** (-np.arange(1, halvings + 1) / HALVINGS)
     inner = np.concatenate([body, tail, *([low, high] for group in atoms for _, low, high in group), [1.0]])
-    edges = np.unique(np.clip(inner, 0, 1))
-    return edges[np.append(True, np.diff(edges) > 1e-12)]
-
-
-def _means(ordered: Floats, edges: Floats) -> Floats:
-    """Return the mean of the quantile function over each bin."""
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    total = np.interp(edges * ordered.size, np.arange(sums.size), sums)
-    means: Floats = np.diff(total) / np.diff(edges * ordered.size)
-    # The sums lose digits that neighbours share; a mean lies between the values that it is of.
-    low = ordered[np.minimum((edges[:-1] * ordered.size).astype(int), ordered.size - 1)]
-    high = ordered[np.clip(np.ceil(edges[1:] * ordered.size).astype(int) - 1, 0, ordered.size - 1)]
-    means = np.clip(means, np.minimum(low, high), np.maximum(low, high))
-    return np.asarray(np.maximum.accumulate(means), dtype=np.float64)
-
-
-def _atoms(ordered: Floats) -> tuple[tuple[float, float, float], ...]:
-    """Return (value, probability below, probability up to it) of each value with a share of the rows."""
-    values, starts, counts = np.unique(ordered, return_index=True, return_counts=True)
-    large = np.flatnonzero((counts > 1) & (counts >= ATOM * ordered.size))
-    n = ordered.size
-    return tuple((float(values[i]), starts[i] / n, (starts[i] + counts[i]) / n) for i in large)
+    edges: Floats = np.unique(np.clip(inner, 0, 1))
+    kept: Floats = edges[np.append(True, np.diff(edges) > 1e-12)]
+    return kept

@@ -10,7 +10,7 @@ instead of a report that misses it. Same input, same report.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from otel_attrib.analytics import harrell_davis
@@ -18,8 +18,9 @@ from otel_attrib.analytics.blocks import Counts, block_ids
 from otel_attrib.analytics.books import SUM_TOLERANCE_MS, Books
 from otel_attrib.analytics.change.decompose import Change, decompose
 from otel_attrib.analytics.counted import counts_of
+from otel_attrib.analytics.evidence import Layers, judge_layers
 from otel_attrib.analytics.exemplars import exemplars_of
-from otel_attrib.analytics.findings import SliceLine
+from otel_attrib.analytics.findings import Evidence, LayerLine, SliceLine
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import OUTSIDE, Metric
 from otel_attrib.analytics.notes import changed_coverage, never_observed, note_all
@@ -39,7 +40,19 @@ from otel_attrib.analytics.verdict import (
 from otel_attrib.analytics.windows import rfc3339
 from otel_attrib.errors import InexactError
 
-__all__ = ["analyse"]
+__all__ = ["WHY_SIDES", "Naming", "analyse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What a side is called: in a sentence, and for a side of `diff` by its letter and its selection."""
+
+    called: str
+    name: str = ""
+    selection: Mapping[str, str] = field(default_factory=dict)
+
+
+WHY_SIDES = (Naming("the baseline"), Naming("the current window"))
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,7 @@ class _Pair:
     current: Period
     counts: tuple[Counts, Counts]
     left_out: tuple[str, ...]
+    sides: tuple[Naming, Naming]
 
     @property
     def periods(self) -> tuple[Period, Period]:
@@ -67,6 +81,7 @@ class _Found:
     replay: Replay
     slices: Slices
     books: Books
+    layers: Layers
 
 
 def analyse(
@@ -80,13 +95,15 @@ def analyse(
     displayed: tuple[float, float] | None = None,
     checks: Mapping[str, Any] | None = None,
     seed: int = 0,
+    sides: tuple[Naming, Naming] = WHY_SIDES,
 ) -> Report:
     """Say why the quantile at `level` changed from `baseline` to `current`.
 
     `displayed` are the two numbers in ms that users were shown, when others than the windows' own; `notes`
-    stand before those of the report, `checks` among its own.
+    stand before those of the report, `checks` among its own. `sides` say what the two
+    are called.
     """
-    pair = _paired(baseline, current, metric, level)
+    pair = _paired(baseline, current, metric, level, sides)
     found = _find(pair, displayed) if pair.baseline.rows.n and pair.current.rows.n else None
     told = (*notes, *note_all(*pair.counts, baseline.window, current.window))
     verdict = _judge(pair, found, dict(where or {}))
@@ -108,11 +125,13 @@ def analyse(
     return _filled(blank, pair, found) if found else blank
 
 
-def _paired(baseline: Period, current: Period, metric: Metric, level: float) -> _Pair:
+def _paired(
+    baseline: Period, current: Period, metric: Metric, level: float, sides: tuple[Naming, Naming]
+) -> _Pair:
     counts = counts_of(baseline, metric), counts_of(current, metric)
     folded = changed_coverage(*counts)
     before, after = (replace(p, rows=p.rows.fold(folded)) if folded else p for p in (baseline, current))
-    return _Pair(metric, level, before, after, counts, folded + never_observed(*counts))
+    return _Pair(metric, level, before, after, counts, folded + never_observed(*counts), sides)
 
 
 def _find(pair: _Pair, displayed: tuple[float, float] | None) -> _Found:
@@ -132,10 +151,12 @@ def _find(pair: _Pair, displayed: tuple[float, float] | None) -> _Found:
         stages=replay.stages,
         workload=change.workload,
         load=replay.load,
-        unexplained=change.unexplained,
+        unexplained=replay.unexplained,
         replay_valid=None if replay.valid and replay.r2 is None else replay.valid,
     )
-    return _Found(change, replay, find_slices(baseline.rows, current.rows, pair.level), books)
+    slices = find_slices(baseline.rows, current.rows, pair.level)
+    layers = judge_layers(books, baseline, current, slices.hit, level=pair.level)
+    return _Found(change, replay, slices, books, layers)
 
 
 def _displayed(pair: _Pair) -> tuple[float, float] | None:
@@ -151,11 +172,10 @@ def _displayed(pair: _Pair) -> tuple[float, float] | None:
 
 
 def _judge(pair: _Pair, found: _Found | None, where: dict[str, str]) -> Verdict:
-    names = ("baseline", "current window")
-    for name, period, counts in zip(names, pair.periods, pair.counts, strict=True):
+    for side, period, counts in zip(pair.sides, pair.periods, pair.counts, strict=True):
         if not counts.requests:
-            return Verdict(INSUFFICIENT, _empty(name, period, where))
-        refused = judge_data(name, counts, pair.level)
+            return Verdict(INSUFFICIENT, _empty(side, period, where))
+        refused = judge_data(side.called, counts, pair.level)
         if refused:
             return refused
     if found is None:
@@ -163,35 +183,54 @@ def _judge(pair: _Pair, found: _Found | None, where: dict[str, str]) -> Verdict:
     return judge_change(pair.metric, found.change.delta, found.change.before.value)
 
 
-def _empty(name: str, period: Period, where: dict[str, str]) -> str:
-    asked = " ".join(f"{key}={value}" for key, value in where.items())
-    what = f"no request matches --where {asked}" if where else "no request is stored"
-    return f"{what} in the {name} ({rfc3339(period.window.start)}…{rfc3339(period.window.end)})"
+def _empty(side: Naming, period: Period, where: dict[str, str]) -> str:
+    asked = " ".join(f"{key}={value}" for key, value in {**where, **side.selection}.items())
+    what = f"no request matches {asked}" if asked else "no request is stored"
+    return f"{what} in {side.called} ({rfc3339(period.window.start)}…{rfc3339(period.window.end)})"
 
 
 def _side(pair: _Pair, which: int, shown: Estimate | None) -> Side:
-    return Side(pair.periods[which].window, pair.counts[which].measured, shown.value if shown else None)
+    side = pair.sides[which]
+    return Side(
+        window=pair.periods[which].window,
+        n=pair.counts[which].measured,
+        ms=shown.value if shown else None,
+        name=side.name,
+        where=dict(side.selection),
+    )
 
 
 def _filled(blank: Report, pair: _Pair, found: _Found) -> Report:
     """Put what was found into a report that holds only the data's own words."""
-    books, change = found.books, found.change
+    books, change, layers = found.books, found.change, found.layers
     stages = _named(books.stages, pair.left_out)
-    _check("stages", change.delta, stages, books)
+    lines = _layer_lines(layers)
+    _check("stages", books, [line.value for line in stages.values()], books.unexplained)
+    _check("layers", books, [line.ms for line in lines.values()], layers.unexplained)
     return replace(
         blank,
         delta=change.delta,
         p_regression=change.delta.probability_above(threshold(pair.metric, change.before.value)),
         stages=stages,
+        layers=lines,
         workload=books.workload,
         load=books.load,
-        unexplained=books.unexplained,
+        unexplained=layers.unexplained,
         stages_unexplained=books.unexplained,
         tail_accounting=_named(change.tail_accounting, pair.left_out),
         slices=_slice_lines(pair, found.slices),
+        evidence=tuple(Evidence(e.layer, e.speaks_for, e.counter, e.text) for e in layers.evidence),
+        deciding=layers.deciding,
         exemplars=exemplars_of(pair.current.rows, pair.level, change.after.value, stages),
-        checks={**blank.checks, **_sum_checks(pair, found)},
+        checks={**blank.checks, **_sum_checks(found)},
     )
+
+
+def _layer_lines(layers: Layers) -> dict[str, LayerLine]:
+    return {
+        name: LayerLine(line.ms, line.share, line.p, line.ci, line.parts)
+        for name, line in layers.lines.items()
+    }
 
 
 def _named(stages: Mapping[str, Estimate], left_out: tuple[str, ...]) -> dict[str, Estimate]:
@@ -199,9 +238,9 @@ def _named(stages: Mapping[str, Estimate], left_out: tuple[str, ...]) -> dict[st
     return {name: line for name, line in stages.items() if name not in left_out or line.value}
 
 
-def _check(what: str, delta: Estimate, lines: Mapping[str, Estimate], books: Books) -> None:
-    rest = books.workload.value + books.load.value + books.unexplained.value
-    error = abs(sum(line.value for line in lines.values()) + rest - delta.value)
+def _check(what: str, books: Books, lines: list[float], unexplained: Estimate) -> None:
+    rest = books.workload.value + books.load.value + unexplained.value
+    error = abs(sum(lines) + rest - books.delta.value)
     if not error <= SUM_TOLERANCE_MS:
         raise InexactError(what, error)
 
@@ -242,7 +281,7 @@ def _missing(baseline: Counts, current: Counts) -> dict[str, dict[str, float]]:
     }
 
 
-def _sum_checks(pair: _Pair, found: _Found) -> dict[str, Any]:
+def _sum_checks(found: _Found) -> dict[str, Any]:
     change, replay = found.change, found.replay
     return {
         "sum_error_ms": round(found.books.sum_error_ms, 12),
@@ -257,4 +296,8 @@ def _sum_checks(pair: _Pair, found: _Found) -> dict[str, Any]:
         "replay_p99_error": None if replay.p99_error is None else round(replay.p99_error, 6),
         "slice_p": [round(found_slice.p, 6) for found_slice in found.slices.slices],
         "global": found.slices.global_,
+        "missing_sensors": {layer: list(keys) for layer, keys in found.layers.missing_sensors.items()},
+        "refused_readings": found.layers.refused,
+        "coverage": round(found.layers.coverage, 6),
+        "clock_uncertainty_us": found.layers.clock_uncertainty_us,
     }

@@ -1,21 +1,29 @@
 """What may be said about a change, and why not more.
 
-RULE is the text users see; the constants beside it are the same rule. Causes come with the evidence
-of later releases and need 50 rows above the quantile on both sides; here only the change itself is judged.
+RULE is the text users see; the constants beside it and in `causes` are the same rule. `judge_data` and
+`judge_change` judge the change itself, `conclude` names what caused it or says why it cannot.
 """
 
 from dataclasses import dataclass
 
 from otel_attrib.analytics.blocks import Counts
+from otel_attrib.analytics.causes import Facts, objections, set_of
+from otel_attrib.analytics.evidence.lines import Layers
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import Metric
 
 __all__ = [
+    "CAUSE",
+    "CAUSE_SET",
     "GLOBAL",
     "INSUFFICIENT",
+    "LOAD",
+    "MIX",
     "NO_REGRESSION",
     "RULE",
+    "Facts",
     "Verdict",
+    "conclude",
     "judge_change",
     "judge_data",
     "rows_above",
@@ -25,11 +33,17 @@ __all__ = [
 NO_REGRESSION = "NO_REGRESSION"
 INSUFFICIENT = "INSUFFICIENT"
 GLOBAL = "GLOBAL"
+CAUSE = "CAUSE"
+CAUSE_SET = "CAUSE_SET"
+MIX = "MIX"
+LOAD = "LOAD"
 
 RELATIVE = 0.05
 ROWS_ABOVE = 5
 BLOCKS = 8
 COMPLETE = 0.90
+REST_SHARE = 0.5
+REST_LOW = 0.4
 OFFERED_LEVELS = (0.99, 0.98, 0.95, 0.9, 0.75, 0.5)
 
 RULE = (
@@ -37,17 +51,22 @@ RULE = (
     " and above 5 ms (0.5 ms for TPOT and TBT). That needs, in both windows, at least 5 rows above the"
     " quantile (500 requests at P99), requests in at least 8 of the blocks of time and node, and at least"
     " 90 % of the requests measured. Without a real rise the answer is no regression, unless the interval"
-    " is so wide that a doubling would not have shown. GLOBAL means real and not yet traced to one layer"
-    " or slice."
+    " is so wide that a doubling would not have shown. A layer is the CAUSE when the lower end of its share"
+    " is at least 40 %, at most 35 % stays unexplained, its calibrated probability reaches the threshold, a"
+    " counter of its own (or the replayed queue) speaks for it and none against, at least 50 rows lie above"
+    " the quantile on both sides, and clocks agree to a quarter of the smallest stage blamed; two layers of"
+    " at least 25 % each and 65 % together are a CAUSE_SET. MIX (other requests) and LOAD (more requests)"
+    " need half of the rise, surely 40 %. GLOBAL means real and not traced to one layer."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One of the verdict words, with the reason in plain words."""
+    """One of the verdict words, with the reason in plain words, and the layers named if any are."""
 
     word: str
     reason: str
+    layers: tuple[str, ...] = ()
 
 
 def threshold(metric: Metric, baseline_ms: float) -> float:
@@ -61,19 +80,19 @@ def rows_above(n: int, level: float) -> float:
 
 
 def judge_data(name: str, counts: Counts, level: float) -> Verdict | None:
-    """Return why the window called `name` cannot be judged, or None when it can."""
+    """Return why the window called `name` (`the baseline`) cannot be judged, or None when it can."""
     n = counts.measured
     if n == 0:
-        return Verdict(INSUFFICIENT, f"the {name} holds no measured request (of {counts.requests})")
+        return Verdict(INSUFFICIENT, f"{name} holds no measured request (of {counts.requests})")
     if counts.complete < COMPLETE:
         share = f"{100 * counts.complete:.0f} %"
-        return Verdict(INSUFFICIENT, f"only {share} of the {name}'s requests are measured; 90 % are needed")
+        return Verdict(INSUFFICIENT, f"only {share} of {name}'s requests are measured; 90 % are needed")
     if rows_above(n, level) < ROWS_ABOVE:
         return Verdict(INSUFFICIENT, _too_few(name, n, level))
     if counts.sizes.size < BLOCKS:
         return Verdict(
             INSUFFICIENT,
-            f"the {name}'s requests lie in {counts.sizes.size} of its blocks of time and node;"
+            f"{name}'s requests lie in {counts.sizes.size} of its blocks of time and node;"
             f" {BLOCKS} are needed for an interval",
         )
     return None
@@ -85,7 +104,7 @@ def _too_few(name: str, n: int, level: float) -> str:
     advice = f"take a longer window or --quantile {fitting}" if fitting else "take a longer window"
     above = f"{rows_above(n, level):.3g}"
     return (
-        f"{n} values in the {name} leave {above} above P{100 * level:g};"
+        f"{n} values in {name} leave {above} above P{100 * level:g};"
         f" {ROWS_ABOVE} are needed ({needed} values): {advice}"
     )
 
@@ -101,3 +120,48 @@ def judge_change(metric: Metric, delta: Estimate, baseline_ms: float) -> Verdict
             INSUFFICIENT, f"the interval reaches {high:+.3g} ms: even a doubling would not have shown"
         )
     return Verdict(NO_REGRESSION, f"a rise above {limit:.3g} ms is not shown with 95 % confidence")
+
+
+def conclude(metric: Metric, delta: Estimate, baseline_ms: float, layers: Layers, facts: Facts) -> Verdict:
+    """Return the verdict on a change whose data passed `judge_data` on both sides: the cause, or why none.
+
+    `facts.tail_rows` is the smaller side's; GLOBAL says what kept the nearest cause from being named.
+    """
+    verdict = judge_change(metric, delta, baseline_ms)
+    if verdict.word != GLOBAL:
+        return verdict
+    rest = _rest_of(layers)
+    if rest is not None:
+        return rest
+    top, pair = layers.ranked[:1], set_of(layers)
+    alone = objections(layers, top, facts)
+    if not alone:
+        return Verdict(CAUSE, f"{_part(layers, top[0])}{_spoken(layers, top[0])}", top)
+    both = objections(layers, pair, facts) if pair else alone
+    if pair and not both:
+        return Verdict(CAUSE_SET, " and ".join(_part(layers, name) for name in pair), pair)
+    return Verdict(GLOBAL, f"{verdict.reason}; no layer is named: {alone[0]}")
+
+
+def _rest_of(layers: Layers) -> Verdict | None:
+    """Return MIX or LOAD where it is half of the rise, and surely two fifths."""
+    lines = (
+        (MIX, "other requests than before", layers.workload.value, layers.workload_low),
+        (LOAD, "more requests than before", layers.load.value, layers.load_low),
+    )
+    for word, text, ms, low in sorted(lines, key=lambda line: -line[2]):
+        share = ms / layers.delta if layers.delta else 0.0
+        if share >= REST_SHARE and low >= REST_LOW:
+            return Verdict(word, f"{text} make {100 * share:.0f} % of the rise, at least {100 * low:.0f} %")
+    return None
+
+
+def _part(layers: Layers, name: str) -> str:
+    line = layers.lines[name]
+    low = 100 * max(0.0, line.share_low)
+    return f"{name} holds {100 * line.share:.0f} % of the rise (at least {low:.0f} %), p = {line.p:.2f}"
+
+
+def _spoken(layers: Layers, name: str) -> str:
+    spoken = [e.text for e in layers.speaking(name, True) if e.own][:1]
+    return f": {spoken[0]}" if spoken else ""

@@ -86,7 +86,17 @@ def _assemble(
         load_low=_share(books, {}, {"load": 1.0})[1],
         refused=dict(view.refused),
         clock_uncertainty_us=view.clock_uncertainty_us,
+        claims={layer: _smallest_claim(books, rows, layer) for layer in LAYERS},
     )
+
+
+def _smallest_claim(books: Books, rows: Mix, layer: str) -> float:
+    """Return the ms of the smallest stage that makes up a tenth of what a layer is blamed for (0: none)."""
+    mine = [number for number, column in enumerate(COLUMNS) if layer_of(column) == layer]
+    blamed = {name: books.stages[name].value * float(row[mine].sum()) for name, row in rows.items()}
+    whole = abs(sum(blamed.values()))
+    claimed = [abs(books.stages[name].value) for name, ms in blamed.items() if abs(ms) > 0.1 * whole]
+    return min(claimed, default=0.0)
 
 
 def _line(books: Books, rows: Mix, layer: str, p: Floats) -> LayerLine:
@@ -167,6 +177,7 @@ def _evidence(findings: Mapping[str, Finding | None], lines: Mapping[str, LayerL
             found.strength,
             signal.own,
             signal.name,
+            signal.layer,
         )
         for signal in SIGNALS
         if (found := findings[signal.name]) is not None and found.strength >= TOLD and found.text

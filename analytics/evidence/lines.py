@@ -9,7 +9,11 @@ __all__ = ["Evidence", "LayerLine", "Layers"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One finding in plain words; `strength` is 0…1, `own` says that it is the layer's own counter."""
+    """One finding in plain words.
+
+    `strength` is 0…1; `own` says that it is the layer's own counter. `name` is the signal's, `part` its
+    column: `gpu.memory` where only that part of the layer is meant.
+    """
 
     layer: str
     speaks_for: bool
@@ -18,6 +22,7 @@ class Evidence:
     strength: float = 1.0
     own: bool = True
     name: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,9 @@ class Layers:
     `lines` has every layer in the registry's order. `pi[stage]` says how a stage's change was divided over
     layers and `unexplained`; each row sums to 1. `missing_sensors` maps a layer to the counters it lacked.
     `coverage` is the share of the stages' change that lies on layers whose sensors were read.
-    `strengths` are all signals' strengths by name, for fitting; `clock_uncertainty_us` is None where no
-    sample tells of it.
+    `workload_low` and `load_low` are the lower ends of the 95 % intervals of these lines' shares.
+    `claims[layer]` is the smallest stage that a layer is blamed for, in ms. `clock_uncertainty_us` is None
+    where no sample tells of it.
     """
 
     lines: dict[str, LayerLine]
@@ -71,6 +77,13 @@ class Layers:
     load_low: float = 0.0
     refused: dict[str, int] = field(default_factory=dict)
     clock_uncertainty_us: float | None = None
+    claims: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def delta(self) -> float:
+        """Return the change that all lines add up to."""
+        rest = self.workload.value + self.load.value + self.unexplained.value
+        return sum(line.ms for line in self.lines.values()) + rest
 
     @property
     def ranked(self) -> tuple[str, ...]:

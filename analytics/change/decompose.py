@@ -16,15 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
+from otel_attrib.analytics.change.hit import partitions_of
 from otel_attrib.analytics.change.leave_out import Baseline, Current, baseline_side, current_side
 from otel_attrib.analytics.change.mix import cells_of, ratios
 from otel_attrib.analytics.change.path import Path
-from otel_attrib.analytics.change.repaired import repair_rows
+from otel_attrib.analytics.change.repaired import Mapped, repair_rows
 from otel_attrib.analytics.change.sizes import fit_sizes
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 from otel_attrib.analytics.intervals import Estimate, difference, jackknife
 
-__all__ = ["Change", "decompose"]
+__all__ = ["Change", "decompose", "same_stages"]
 
 OBSERVED_APART = 0.02  # of the rows: a stage whose share differs by more cannot be compared
 
@@ -35,8 +36,9 @@ class Change:
 
     `stages` are what each stage's own times added, `outside` among them. `repaired` is (n_B, K): the
     current rows with every stage as at baseline; `expected` (n_B, K): the baseline's time for that work.
-    `fit` is the rank R² of the sizes by model and stage. `tail_accounting` is what is in the tail, current
-    minus baseline: it adds up too and is no cause. `certificate`: no row that was left out could matter.
+    `fit` is the rank R² of the sizes by model and stage. `hit` names what a stage was hit unevenly by.
+    `maps` are what made `repaired`. `tail_accounting` is what is in the tail, current minus baseline: it
+    adds up too and is no cause. `certificate`: no row that was left out could matter.
     """
 
     before: Estimate
@@ -48,10 +50,12 @@ class Change:
     repaired: Floats
     expected: Floats
     fit: dict[str, dict[str, float]]
+    hit: dict[str, str]
     tail_accounting: dict[str, Estimate]
     new_workload_share: float
     certificate: bool
     sum_error_ms: float
+    maps: tuple[Mapped, ...] = ()
 
 
 def decompose(
@@ -67,14 +71,15 @@ def decompose(
     `blocks_a`, `blocks_b` are (n,) block numbers from 0 for the jackknife. `displayed` are the numbers
     shown for both windows, when others than the Harrell–Davis quantiles of the rows at hand.
     """
-    baseline, current = _same_stages(baseline, current)
+    baseline, current = same_stages(baseline, current)
     blocks = _by_cluster(baseline, blocks_a), _by_cluster(current, blocks_b)
     sizes, cells = fit_sizes(baseline, current), cells_of(baseline, current)
     shifts = _shifts(baseline, current, level, displayed)
     before = baseline_side(baseline, cells, blocks, level, shifts[0])
     weights = ratios(before.counts_a.sum(axis=0), before.counts_b.sum(axis=0), cells.priced)[cells.a]
-    priced = cells.priced[cells.b].astype(np.float64) if cells.new_share < 1 else np.ones(current.n)
-    repaired = repair_rows(baseline, current, sizes, weights, priced, blocks)
+    priced = cells.priced[cells.b] if cells.new_share < 1 else np.ones(current.n, dtype=np.bool_)
+    partitions = partitions_of(baseline, current, blocks[0])
+    repaired = repair_rows(baseline, current, sizes, weights, priced, blocks, partitions)
     after = current_side(current, repaired, blocks[1], level, shifts)
     path = after.path()
     estimates = _estimates(before, after, path)
@@ -92,14 +97,16 @@ def decompose(
         repaired=repaired.parts,
         expected=sizes.current,
         fit=sizes.fit,
+        hit=repaired.hit,
         tail_accounting=dict(zip(current.names, estimates[5 + k :], strict=True)),
         new_workload_share=cells.new_share,
         certificate=path.certified,
         sum_error_ms=abs(total - delta.value),
+        maps=repaired.maps,
     )
 
 
-def _same_stages(baseline: Rows, current: Rows) -> tuple[Rows, Rows]:
+def same_stages(baseline: Rows, current: Rows) -> tuple[Rows, Rows]:
     """Count a stage that only one window has observed into `outside` of both."""
     if baseline.names != current.names:
         raise ValueError("rows of different metrics cannot be compared")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 __all__ = ["Estimate", "difference", "jackknife", "student_cdf", "student_quantile"]
 
 Floats = NDArray[np.float64]
+MANY = 1e4  # degrees of freedom from which on Student's distribution is taken as it stands there
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 
 
@@ -35,7 +36,9 @@ class Estimate:
         """Return the two-sided interval; infinite when there were too few blocks to know."""
         if self.freedom < 1:
             return -inf, inf
-        reach = student_quantile(0.5 + confidence / 2, self.freedom) * sqrt(self.variance)
+        if self.variance == 0:
+            return self.value, self.value
+        reach = student_quantile(0.5 + confidence / 2, min(self.freedom, MANY)) * sqrt(self.variance)
         return self.value - reach, self.value + reach
 
     def probability_above(self, limit: float) -> float:
@@ -44,7 +47,7 @@ class Estimate:
             return 0.5
         if self.variance == 0:
             return 0.5 * (1 + (self.value > limit) - (self.value < limit))
-        return student_cdf((self.value - limit) / sqrt(self.variance), self.freedom)
+        return student_cdf((self.value - limit) / sqrt(self.variance), min(self.freedom, MANY))
 
 
 def jackknife(whole: Floats, without: Floats, sizes: NDArray[np.int64]) -> list[Estimate]:

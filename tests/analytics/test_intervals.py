@@ -92,3 +92,16 @@ def test_covers_the_truth_under_a_null() -> None:
         held += low <= 0 <= high
 
     assert 0.90 <= held / runs <= 0.99
+
+
+def test_a_number_known_exactly_has_no_width() -> None:
+    """Nought that a calculation does not have is nought at both ends, however sure it is."""
+    assert (0.0, 0.0) == Estimate(0.0, 0.0, float("inf")).interval()
+
+
+def test_endless_freedom_is_the_normal_distribution() -> None:
+    """With no limit of blocks the interval is ±1.96 deviations."""
+    low, high = Estimate(10.0, 4.0, float("inf")).interval()
+
+    assert (6.08007, 13.91993) == (pytest.approx(low, abs=1e-3), pytest.approx(high, abs=1e-3))
+    assert pytest.approx(0.841345, abs=1e-4) == Estimate(10.0, 4.0, float("inf")).probability_above(8.0)

@@ -57,6 +57,13 @@ class Filter:
         """Return the dimensions named."""
         return tuple(name for name, _ in self.allowed)
 
+    def also(self, other: "Filter") -> "Filter":
+        """Return the condition that both hold; a dimension may be named in one of them only."""
+        twice = [name for name in self.names() if name in other.names()]
+        if twice:
+            raise UsageError(f"{twice[0]} is chosen twice: by {self} and by {other}; choose it once")
+        return Filter(tuple(sorted((*self.allowed, *other.allowed))))
+
     def as_dict(self) -> dict[str, str]:
         """Return it for a report, alternatives joined by a comma."""
         return {name: ",".join(values) for name, values in self.allowed}
@@ -76,7 +83,7 @@ def parse_filter(words: Iterable[str]) -> Filter:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals:
-            raise UsageError(f"--where {word!r}: write it as dimension=value")
+            raise UsageError(f"{word!r} chooses no requests: write it as dimension=value")
         check_dimensions([name], DIMENSIONS)
         allowed.setdefault(name, []).append(value)
     return Filter(tuple((name, tuple(values)) for name, values in sorted(allowed.items())))

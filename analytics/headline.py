@@ -18,6 +18,7 @@ __all__ = ["answer", "named_layers"]
 
 RISEN = ("CAUSE", "CAUSE_SET", "MIX", "LOAD", "GLOBAL")
 HEAVIER = {"prompt_tokens": "the prompts became longer", "output_tokens": "the answers became longer"}
+MACHINES = {"node", "gpu", "gpu_set", "replica"}
 LONGER = 1.05
 WORTH_NAMING = 0.2  # share of the change from which a layer is one of a set
 
@@ -30,14 +31,7 @@ def answer(report: Report) -> Iterator[str]:
 
 def named_layers(report: Report) -> tuple[str, ...]:
     """Return the layers that the verdict blames, most of the change first."""
-    by_ms = sorted(report.layers, key=lambda layer: (-report.layers[layer].ms, layer))
-    if report.verdict.word == "CAUSE":
-        return tuple(by_ms[:1])
-    if report.verdict.word == "CAUSE_SET":
-        return tuple(layer for layer in by_ms if report.layers[layer].share >= WORTH_NAMING) or tuple(
-            by_ms[:2]
-        )
-    return ()
+    return tuple(layer for layer in report.verdict.layers if layer in report.layers)
 
 
 def _name(report: Report) -> str:
@@ -50,7 +44,7 @@ def _what(report: Report) -> str:
         return "cannot be judged."
     change = f"{_between(report)} ({milliseconds(delta.value, sign=True)})"
     if report.verdict.word in RISEN:
-        return f"rose {change}{_why(report, delta)}"
+        return f"rose {change}: {_why(report, delta)}"
     if report.verdict.word == "INSUFFICIENT":
         return f"cannot be judged: {change}"
     fell = delta.freedom >= 1 and delta.interval()[1] < 0
@@ -67,13 +61,19 @@ def _between(report: Report) -> str:
 def _why(report: Report, delta: Estimate) -> str:
     word = report.verdict.word
     if word == "MIX":
-        return f": {_heavier(report)}, no layer is at fault"
+        return f"{_heavier(report)}, no layer at fault"
     if word == "LOAD":
-        return ": more requests arrived than before, no layer is at fault"
-    where = f" on {slice_title(report.slices[0].where)}" if report.slices else ""
+        return "more requests arrived, no layer at fault"
     if word == "GLOBAL":
-        return f"{_grown(report, delta)}{where}: no one layer shown"
-    return ": " + " and ".join(_layer(report, layer) for layer in named_layers(report)) + where
+        return f"{_grown(report, delta)}{_whose(report)}, layer not known".lstrip(" ,")
+    return " and ".join(_layer(report, layer) for layer in named_layers(report)) + _whose(report)
+
+
+def _whose(report: Report) -> str:
+    if not report.slices:
+        return ""
+    where = report.slices[0].where
+    return f" {'on' if set(where) & MACHINES else 'for'} {slice_title(where)}"
 
 
 def _grown(report: Report, delta: Estimate) -> str:
@@ -84,7 +84,7 @@ def _grown(report: Report, delta: Estimate) -> str:
     if not most or stages[most].value < WORTH_NAMING * delta.value:
         return ""
     share = milliseconds(stages[most].value, sign=True)
-    return f", {share} in {most}" if known else f", tail {share} {most}"
+    return f"{share} in {most}" if known else f"in the tail {share} {most}"
 
 
 def _heavier(report: Report) -> str:

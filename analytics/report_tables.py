@@ -70,7 +70,11 @@ def _layer_lines(report: Report, delta: Estimate) -> Iterator[_Line]:
             for part, ms in line.parts.items()
         )
     if small:
-        yield _Line(f"{len(small)} other layers", sum(small), _share(sum(small), delta))
+        which = "all" if len(small) == len(report.layers) else str(len(small))
+        name = (
+            "all layers" if which == "all" else f"{which} other layers" if len(small) > 1 else "1 other layer"
+        )
+        yield _Line(name, sum(small), _share(sum(small), delta))
 
 
 def _share(ms: float, delta: Estimate) -> str:

@@ -113,7 +113,7 @@ def _deciding(report: Report) -> Iterator[str]:
 
 def _notes(report: Report) -> Iterator[str]:
     if report.notes:
-        yield "To be known"
+        yield "Notes"
         yield from points("-", list(report.notes))
 
 
@@ -127,13 +127,29 @@ def _matrix(report: Report) -> Iterator[str]:
         yield from matrix_table(report.matrix)
 
 
+def _where(report: Report) -> Iterator[str]:
+    """Both tables; without a change that stands out of its own uncertainty their shares would mislead."""
+    delta = report.delta
+    if delta is None:
+        return
+    low, high = delta.interval()
+    if low < 0 < high:
+        yield from wrapped(
+            "What each layer added is not shown: the change is within its own uncertainty"
+            " (--view layers shows it all the same)."
+        )
+        return
+    layers, stages = list(layer_table(report)), list(_caused_or_tail(report))
+    yield from [*layers, *([""] if layers and stages else []), *stages]
+
+
 def _caused_or_tail(report: Report) -> Iterator[str]:
     """What each stage caused, or where that is not known what is in the tail."""
     return stage_table(report) if report.stages_unexplained is not None else tail_table(report)
 
 
 VIEWS: dict[str, tuple[Section, ...]] = {
-    "all": (layer_table, _caused_or_tail),
+    "all": (_where,),
     "layers": (layer_table,),
     "stages": (stage_table, tail_table),
     "golden": (golden_table,),

@@ -329,7 +329,7 @@ def test_text_answers_first_and_fits(store: Store, requests: Requests) -> None:
 
     assert report.baseline.ms is not None and report.current.ms is not None
     assert text.startswith(f"P99 TTFT rose {report.baseline.ms:.0f} → {report.current.ms:.0f} ms (+")
-    assert " prefill: no one layer shown" in text.split("\n")[0]
+    assert " prefill, layer not known" in " ".join(text.split("\n")[:2])
     assert "What is in the tail (bookkeeping, not a cause)" in text
     assert "TTFT: arrival at the server to first token written." in text
     assert max(map(len, text.splitlines())) <= 80

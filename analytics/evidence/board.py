@@ -2,9 +2,10 @@
 
 `read_board` takes the `samples` of a window. A gauge becomes its time-weighted mean in each cell of time, a
 total its increase a second (a fall is a restart: what it shows after it counts from nought). Series that
-share a counter, node and device are added (totals) or averaged (gauges). A cell without a reading is NaN,
-which is *missing*, never nought; a gauge holds its last reading for six cells, so that a counter read every
-10 s or minute still covers the grid. A reading above `Counter.most` is no measurement: refused and counted.
+share a counter, node and device are added (totals, and what SUMMED names) or averaged (other gauges). A cell
+without a reading is NaN, which is *missing*, never nought; a gauge holds its last reading for six cells, so
+that a counter read every 10 s or minute still covers the grid. A reading above `Counter.most` is no
+measurement: refused and counted.
 
 Cost: one sort of the samples; 1M rows in under a second on one core.
 """
@@ -25,7 +26,8 @@ __all__ = ["CELL_US", "MOST_CELLS", "Board", "Grid", "grid_of", "read_board"]
 CELL_US = 10_000_000
 MOST_CELLS = 120
 HELD_CELLS = 6
-EMPTY: Floats = np.empty((0, 0))
+SUMMED = ("gpu_throttled", "send_queue")
+"""Gauges of which a device may have several series that add up: one a throttle reason, one a socket."""
 
 Place = tuple[str, str]
 
@@ -119,8 +121,9 @@ def _lay(readings: Readings, counter: Counter, grid: Grid) -> tuple[tuple[Place,
     total, count = np.zeros(shape), np.zeros(shape)
     np.add.at(total, owner, np.where(known, by_series, 0.0))
     np.add.at(count, owner, known)
-    scale = np.where(count > 0, 1.0 if counter.kind == "total" else 1 / np.maximum(count, 1), np.nan)
-    return places, total * scale
+    summed = counter.kind == "total" or counter.key in SUMMED
+    scale = np.where(count > 0, 1.0 if summed else 1 / np.maximum(count, 1), np.nan)
+    return places, np.minimum(total * scale, counter.most)
 
 
 def _places(readings: Readings, first: Ints, per_device: bool) -> tuple[tuple[Place, ...], Ints]:

@@ -12,10 +12,12 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from otel_attrib.analytics.columns import Floats
 from otel_attrib.analytics.evidence.board import Grid
+from otel_attrib.analytics.evidence.equal_work import classes, equal_work
 from otel_attrib.analytics.evidence.hit import Group, Hit
 
-__all__ = ["LEVELS", "TIMES", "StepChange", "column", "compare_steps", "hot_cells"]
+__all__ = ["LEVELS", "TIMES", "StepChange", "column", "compare_steps", "hot_cells", "numbers"]
 
 TIMES = ("duration_us", "schedule_us", "forward_us", "sample_us", "collective_us", "copy_us", "output_us")
 LEVELS = ("batch_size", "waiting", "running", "preemptions", "kv_usage", "prefill_tokens", "decode_tokens")
@@ -87,60 +89,37 @@ def column(table: pa.Table, name: str, dtype: type[pl.DataType]) -> pl.Series:
     return found.cast(dtype)
 
 
+def numbers(frame: pl.DataFrame, name: str) -> Floats:
+    """Return one column as numbers, NaN where it was not observed."""
+    found: Floats = frame[name].fill_null(float("nan")).to_numpy().astype(np.float64)
+    return found
+
+
 def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
-    """Return the steps of these engines with the classes of their work; all where no engine is named."""
-    names = [name for name in (*TIMES, *LEVELS) if name in table.column_names]
+    """Return the steps of these engines in the order of time."""
+    names = dict.fromkeys((*TIMES, *LEVELS))
+    columns = {name: column(table, name, pl.Float64) for name in names if name in table.column_names}
     frame = pl.DataFrame(
         {
             "time_us": column(table, "time", pl.Int64),
-            **{name: column(table, name, pl.Float64) for name in names},
+            **columns,
             "engine": column(table, "node", pl.String) + "\t" + column(table, "replica", pl.String),
         }
     )
     wanted = {f"{group.node}\t{group.replica}" for group in groups}
     mine = frame.filter(pl.col("engine").is_in(sorted(wanted)))
-    return mine.with_columns(_class("prefill_tokens"), _class("decode_tokens"))
-
-
-def _class(column: str) -> pl.Expr:
-    """Half octaves of tokens; 0 for none."""
-    tokens = pl.col(column).fill_null(0.0)
-    return (
-        pl.when(tokens > 0)
-        .then((tokens.log(2.0) * 2).ceil() + 1)
-        .otherwise(0.0)
-        .cast(pl.Int64)
-        .alias(f"{column}_class")
-    )
+    return mine
 
 
 def _at_equal_work(pair: tuple[pl.DataFrame, pl.DataFrame], kind: str) -> dict[str, tuple[float, float]]:
-    """Return mean times before and after, both over the classes of work that both have."""
-    prompt = pl.col("prefill_tokens").fill_null(0.0) > 0
-    wanted = prompt if kind == "prefill" else ~prompt
-    keys = ["prefill_tokens_class", "decode_tokens_class"]
-    names = [name for name in TIMES if name in pair[0].columns]
-    means = [
-        frame.filter(wanted)
-        .group_by(keys)
-        .agg(pl.len().alias("n"), *(pl.col(name).mean() for name in names))
-        .filter(pl.col("n") >= CLASS_FEWEST)
-        for frame in pair
+    """Return mean times before and after of steps with (or without) prompt tokens."""
+    kept = [
+        frame.filter((pl.col("prefill_tokens").fill_null(0.0) > 0) == (kind == "prefill")) for frame in pair
     ]
-    both = means[1].join(means[0], on=keys, suffix="_before").sort(keys)
-    if not both.height or both["n"].sum() < FEWEST:
-        return {}
-    weight = both["n"].to_numpy().astype(np.float64)
-    return {name: found for name in names if (found := _weighted(both, name, weight)) is not None}
-
-
-def _weighted(both: pl.DataFrame, name: str, weight: np.ndarray) -> tuple[float, float] | None:
-    before, after = (both[column].to_numpy().astype(np.float64) for column in (f"{name}_before", name))
-    known = ~np.isnan(before) & ~np.isnan(after)
-    if not known.any():
-        return None
-    mass = weight[known]
-    return tuple(float((side[known] * mass).sum() / mass.sum()) for side in (before, after))  # type: ignore[return-value] # two sides
+    keys = [classes(numbers(frame, "prefill_tokens"), numbers(frame, "decode_tokens")) for frame in kept]
+    names = [name for name in TIMES if name in pair[0].columns]
+    columns = [{name: numbers(frame, name) for name in names} for frame in kept]
+    return equal_work((keys[0], keys[1]), (columns[0], columns[1]), CLASS_FEWEST, FEWEST)
 
 
 def _levels(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:

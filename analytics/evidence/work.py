@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from otel_attrib.analytics.columns import Floats
 from otel_attrib.analytics.evidence.board import Grid
+from otel_attrib.analytics.evidence.equal_work import classes, equal_work
 from otel_attrib.analytics.evidence.hit import Group, Hit
-from otel_attrib.analytics.evidence.steps import column, hot_cells
+from otel_attrib.analytics.evidence.steps import column, hot_cells, numbers
 
 __all__ = ["Work", "compare_work"]
 
@@ -98,41 +100,30 @@ def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
 
 def _ratios(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:
     """Return mean stage times before and after at equal work, in µs, where both are above nought."""
+    models = sorted(set(pair[0]["model"].unique()) | set(pair[1]["model"].unique()))
     out: dict[str, tuple[float, float]] = {}
-    for stages, size in ((PROMPT_STAGES, _uncached(pair[0])), (TOKEN_STAGES, _batch(pair[0]))):
+    for stages, size in ((PROMPT_STAGES, _uncached), (TOKEN_STAGES, _batch)):
         names = [f"{stage}_us" for stage in stages if f"{stage}_us" in pair[0].columns]
-        if not names:
-            continue
-        means = [
-            frame.with_columns(_octave(size).alias("size"))
-            .group_by("model", "size")
-            .agg(pl.len().alias("n"), *(pl.col(name).mean() for name in names))
-            .filter(pl.col("n") >= CLASS_FEWEST)
-            for frame in pair
-        ]
-        both = means[1].join(means[0], on=["model", "size"], suffix="_before").sort("model", "size")
-        for name in names:
-            known = both.drop_nulls([name, f"{name}_before"])
-            mass = known["n"].to_numpy().astype(np.float64)
-            sides = [known[column].to_numpy().astype(np.float64) for column in (f"{name}_before", name)]
-            if mass.sum() >= FEWEST:
-                before, after = (float((side * mass).sum() / mass.sum()) for side in sides)
-                if before > 0 and after > 0:
-                    out[name.removesuffix("_us")] = before, after
+        keys = [classes(_code(frame["model"], models), size(frame)) for frame in pair]
+        columns = [{name: numbers(frame, name) for name in names} for frame in pair]
+        found = equal_work((keys[0], keys[1]), (columns[0], columns[1]), CLASS_FEWEST, FEWEST)
+        out |= {name.removesuffix("_us"): both for name, both in found.items() if min(both) > 0}
     return out
 
 
-def _uncached(frame: pl.DataFrame) -> pl.Expr:
-    cached = pl.col("cached_tokens").fill_null(0.0) if "cached_tokens" in frame.columns else pl.lit(0.0)
-    return pl.col("prompt_tokens") - cached if "prompt_tokens" in frame.columns else pl.lit(1.0)
+def _code(words: pl.Series, known: list[str]) -> Floats:
+    return np.searchsorted(np.asarray(known), words.to_numpy().astype(np.str_)).astype(np.float64)
 
 
-def _batch(frame: pl.DataFrame) -> pl.Expr:
-    return pl.col("batch_size_mean").fill_null(1.0) if "batch_size_mean" in frame.columns else pl.lit(1.0)
+def _uncached(frame: pl.DataFrame) -> Floats:
+    if "prompt_tokens" not in frame.columns:
+        return np.ones(frame.height)
+    cached = np.nan_to_num(numbers(frame, "cached_tokens")) if "cached_tokens" in frame.columns else 0.0
+    return np.maximum(numbers(frame, "prompt_tokens") - cached, 1.0)
 
 
-def _octave(size: pl.Expr) -> pl.Expr:
-    return (size.clip(1.0).log(2.0) * 2).round().cast(pl.Int64)
+def _batch(frame: pl.DataFrame) -> Floats:
+    return numbers(frame, "batch_size_mean") if "batch_size_mean" in frame.columns else np.ones(frame.height)
 
 
 def _figures(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:

@@ -241,3 +241,10 @@ def scene() -> Callable[..., Scene]:
         return replace(Scene(), **changes)  # type: ignore[arg-type] # fields by name
 
     return made
+
+
+@pytest.fixture(scope="session")
+def quiet_pair() -> tuple[Period, Period]:
+    """Two healthy windows of a small fleet."""
+    made = Scene(n=400, every=20.0)
+    return made.period(False), made.period(True)

@@ -21,6 +21,7 @@ COMMANDS = {
     "up": "receive, store and answer, in one process",
     "run": "start an LLM server with instrumentation on",
     "why": "say what made the tail slower, and how sure that is",
+    "watch": "say so and why when the tail gets slower",
     "top": "watch the slowest stages live",
     "quantiles": "sliding P99 of TTFT, TPOT, TBT or E2E",
     "trace": "one request as a waterfall",

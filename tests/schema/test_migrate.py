@@ -90,7 +90,7 @@ def test_interrupted(empty_store: Store) -> None:
 
 def test_missing_tables_are_told(empty_store: Store) -> None:
     """An empty store says how to make its tables."""
-    with pytest.raises(StoreSchema, match=r"lacks 13 of 13 migrations: run `otel-attrib migrate`"):
+    with pytest.raises(StoreSchema, match=r"lacks 15 of 15 migrations: run `otel-attrib migrate`"):
         check_schema(empty_store)
 
 
@@ -158,12 +158,12 @@ def test_on_a_cluster(empty_store: Store) -> None:
 
     text = "\n".join(statements)
     assert all("ON CLUSTER 'main'" in statement for statement in statements)
-    assert set(KEPT_SHORT) | {"marks"} == set(
+    assert set(KEPT_SHORT) | {"marks", "reports"} == set(
         re.findall(r"Distributed\('main', currentDatabase\(\), '(\w+)_local'", text)
     )
     assert [] == re.findall(r"ENGINE = (?:Aggregating)?MergeTree", text)
     assert set(re.findall(r"(?:TO|FROM) (\w+)", text)) <= {
-        *(f"{table}_local" for table in KEPT_SHORT),
+        *(f"{table}_local" for table in (*KEPT_SHORT, "reports")),
         "otlp_traces",
         "otlp_metrics",
         "otlp_metric_rows",

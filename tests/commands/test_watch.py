@@ -1,0 +1,165 @@
+"""`otel-attrib watch`: what it says, keeps and returns, from requests in a store."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from otel_attrib.analytics.detection.watcher import Judged, Watcher
+from otel_attrib.analytics.metric import METRICS
+from otel_attrib.analytics.why import explain
+from otel_attrib.cli import main
+from otel_attrib.errors import StoreError
+from otel_attrib.schema.store import Store
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+STAMP = pa.timestamp("us", "UTC")
+AT = "2026-05-01T12:25:00Z"
+FAULT_S = 23 * 60
+A_SECOND = 15
+
+
+def fill(store: Store, slower: float, minutes: int = 25, service: str = "chat") -> None:
+    """Insert 15 requests a second from noon on; from minute 23 on prefill takes `slower` times as long."""
+    rng = np.random.default_rng(7)
+    n = minutes * 60 * A_SECOND
+    offset = np.sort(rng.integers(0, minutes * 60_000_000, n))
+    prompt = rng.lognormal(6, 0.8, n).astype(np.uint32) + 1
+    prefill = 60.0 * prompt * rng.lognormal(0, 0.3, n)
+    prefill = np.where(offset >= FAULT_S * 1_000_000, prefill * slower, prefill)
+    queue = rng.exponential(20_000, n)
+    start = int(NOON.timestamp()) * 1_000_000
+    table = pa.table(
+        {
+            "time": pa.array(start + offset, STAMP),
+            "trace_id": [f"{i:032x}" for i in range(n)],
+            "span_id": [f"{i:016x}" for i in range(n)],
+            "service": [service] * n,
+            "model": ["m"] * n,
+            "node": rng.choice(["a", "b"], n).tolist(),
+            "status": ["ok"] * n,
+            "prompt_tokens": prompt,
+            "output_tokens": pa.array([4] * n, pa.uint32()),
+            "ttft_us": prefill + queue,
+            "e2e_us": prefill + queue,
+            "prefill_us": prefill,
+            "queue_us": queue,
+        }
+    )
+    store.insert_arrow("requests", table)
+
+
+def typed(store: Store, *words: str) -> int:
+    """Run the command against this test's store."""
+    return main(["watch", *words, "--dsn", f"chdb://memory/{store.database}"])
+
+
+ONCE = ("--once", "--at", AT, "--window", "4m", "--baseline", "20m")
+
+
+def test_once_names_the_onset(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """A prefill three times as slow is said once, dated within 15 s, kept, and not exit code 0."""
+    fill(store, slower=3.0)
+
+    code = typed(store, *ONCE, "--json")
+
+    (line,) = capsys.readouterr().out.splitlines()
+    said = json.loads(line)
+    onset = (datetime.fromisoformat(said["onset"]) - NOON).total_seconds()
+    assert code in (3, 4)
+    assert abs(onset - FAULT_S) <= 15
+    assert said["report"]["delta_ms"] > 50
+    (kept,) = store.rows("SELECT * FROM reports")
+    assert (said["incident"], "open", "chat", "m", "ttft") == (
+        kept["incident"],
+        kept["state"],
+        kept["service"],
+        kept["model"],
+        kept["metric"],
+    )
+    assert said["report"] == json.loads(kept["report"])
+    assert {"service": "chat", "model": "m"} == kept["where"]
+
+
+def test_once_is_quiet(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing that changed gives exit code 0, one line and no row."""
+    fill(store, slower=1.0)
+
+    assert 0 == typed(store, *ONCE)
+    assert capsys.readouterr().out.startswith("nothing got slower in the last 4m")
+    assert [] == store.rows("SELECT * FROM reports")
+
+
+def test_once_without_requests(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty store is said to be so, not judged."""
+    assert 0 == typed(store, *ONCE)
+    assert "no service and model has" in capsys.readouterr().out
+
+
+def test_dry_run_keeps_nothing(store: Store) -> None:
+    """`--dry-run` says it and keeps no row."""
+    fill(store, slower=3.0)
+
+    assert typed(store, *ONCE, "--dry-run") in (3, 4)
+    assert [] == store.rows("SELECT * FROM reports")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--alarms-a-day", "0"), "--alarms-a-day 0 is not above 0"),
+        (("--at", "newest"), "--at goes with --once"),
+    ],
+)
+def test_mistakes(
+    store: Store, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    """What cannot be done exits 2 with one line."""
+    assert 2 == typed(store, *words)
+    assert message in capsys.readouterr().err
+
+
+def watcher(store: Store) -> Watcher:
+    """A watch that learns from 20 minutes."""
+    return Watcher(store, explain, METRICS["ttft"], 0.99, before=timedelta(minutes=20))
+
+
+def steps(watch: Watcher, first_s: int, last_s: int) -> list[Judged]:
+    """Look every ten seconds, as the loop does, and return what was said."""
+    start = NOON.timestamp()
+    watch.learn(start + first_s)
+    return [found for at in range(first_s, last_s, 10) for found in watch.step(start + at)]
+
+
+def test_one_alarm_an_incident(store: Store) -> None:
+    """A fault is one incident: told at once, judged again a minute later, told anew only if it reads anew."""
+    fill(store, slower=3.0)
+
+    first, second = steps(watcher(store), FAULT_S - 60, 25 * 60)
+
+    assert (first.row.incident, "open", "open") == (second.row.incident, first.row.state, second.row.state)
+    assert first.news
+    assert second.news == (first.row.verdict != second.row.verdict)
+    assert 60 <= (second.row.time - first.row.time).total_seconds() <= 70
+
+
+def test_a_store_that_was_away_is_caught_up_with(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that fails loses nothing: the next one counts the seconds that it missed."""
+    fill(store, slower=3.0)
+    watch = watcher(store)
+    start = NOON.timestamp()
+    watch.learn(start + FAULT_S)
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "rows", _away)
+        with pytest.raises(StoreError, match="away"):
+            watch.step(start + FAULT_S + 40)
+
+    (judged,) = watch.step(start + FAULT_S + 60)
+
+    assert "open" == judged.row.state
+
+
+def _away(*_: object) -> None:
+    raise StoreError("away")

@@ -14,7 +14,7 @@ __all__ = ["Activity", "activity_of"]
 
 @dataclass(frozen=True)
 class Activity:
-    """Sums by interval: (K, devices) of seconds or bytes for cards, (K, nodes) for hosts; `ends` (K,) seconds."""
+    """Sums by interval: (K, devices) seconds or bytes of cards, (K, nodes) of hosts; `ends` (K,) seconds."""
 
     ends: Floats
     busy: Floats
@@ -32,19 +32,18 @@ class Activity:
 def activity_of(scenario: Scenario, run: Run, state: State, end: float) -> Activity:
     """Sum up a run by `sensors.interval`; what a step did counts where it started."""
     fleet, interval = scenario.fleet, scenario.sensors.interval
-    ends = np.arange(1, int(np.ceil(end / interval)) + 1) * interval
+    ends: Floats = np.arange(1, int(np.ceil(end / interval)) + 1, dtype=np.float64) * interval
     adder = _Adder(ends.size, interval, scenario.replicas)
     step = {name: run.steps[:, place] for place, name in enumerate(kernel().STEP)}
     bins = adder.bins(step["start"])
 
     def steps(values: Floats) -> Floats:
-        return np.repeat(adder.by(bins, run.replica, values), fleet.tp, axis=1)
+        found: Floats = np.repeat(adder.by(bins, run.replica, values), fleet.tp, axis=1)
+        return found
 
     compute, memory = steps(step["compute"]), steps(step["memory"])
-    own_compute, own_memory = (
-        compute * _own(scenario, state, "compute", ends),
-        memory * _own(scenario, state, "memory", ends),
-    )
+    own_compute: Floats = compute * _own(scenario, state, "compute", ends)
+    own_memory: Floats = memory * _own(scenario, state, "memory", ends)
     # A rank that is done waits in the collective for the slowest one.
     waits = np.maximum(compute, memory) - np.maximum(own_compute, own_memory) if fleet.tp > 1 else 0.0
     copied, copying = _loads(run, adder)
@@ -75,7 +74,9 @@ class _Adder:
 
     def bins(self, seconds: Floats) -> Ints:
         """Return the interval of each moment; what comes after the last counts in none."""
-        found: Ints = np.minimum((seconds / self.interval).astype(np.int64), self.count)
+        found: Ints = np.minimum((seconds / self.interval).astype(np.int64), np.int64(self.count)).astype(
+            np.int64
+        )
         return found
 
     def by(self, bins: Ints, replica: Ints, values: Floats) -> Floats:
@@ -97,16 +98,11 @@ def _loads(run: Run, adder: _Adder) -> tuple[Floats, Floats]:
     """Return (K, replicas) bytes and seconds of prefixes copied from the host, where each copy began."""
     moved = served_requests(run, "copy_bytes")
     begun = served_requests(run, "copy_start")
-    took = served_requests(run, "kv") - np.maximum(begun - _admitted(run), 0.0)
+    took = served_requests(run, "copy_took")
     rows = np.flatnonzero(moved > 0)
     bins = adder.bins(begun[rows])
     replica = run.requests.replica[rows]
-    return adder.by(bins, replica, moved[rows]), adder.by(bins, replica, np.maximum(took[rows], 0.0))
-
-
-def _admitted(run: Run) -> Floats:
-    """Return when a request's copy was asked for; `kv` runs from there to the copy's end."""
-    return served_requests(run, "copy_asked")
+    return adder.by(bins, replica, moved[rows]), adder.by(bins, replica, took[rows])
 
 
 def _hosts(values: Floats, scenario: Scenario) -> Floats:

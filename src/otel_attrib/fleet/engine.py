@@ -1,8 +1,8 @@
 """Run the kernel over a fleet: what a pass costs, the chance that was drawn, one run a replica.
 
-A pass takes max(FLOPs / (peak · clock · efficiency), bytes / (bandwidth · efficiency)) + layers × collective +
-copies, plus CPU work before and after. Everything random is drawn here from the seed by kind and replica, and
-depends on nothing that a fault changes.
+A pass takes max(FLOPs / (peak · clock · efficiency), bytes / (bandwidth · efficiency)) + layers × collective
++ copies, plus CPU work before and after. Everything random is drawn here from the seed by kind and replica,
+and depends on nothing that a fault changes.
 """
 
 from dataclasses import dataclass
@@ -131,7 +131,7 @@ def _blocks(card: Card, model: Model, scenario: Scenario) -> int:
 
 
 def _step_chance(rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Draw the noise that steps multiply and the numbers that decide on delays; now and then a step is late."""
+    """Draw what multiplies a step's times, and what decides on delays; now and then a step is late."""
     noise = np.exp(rng.normal(0, [0.03, 0.15, 0.1, 0.15], (_NOISE, 4)))
     noise[:, 0] *= np.where(rng.random(_NOISE) < 0.004, rng.uniform(1.3, 2.5, _NOISE), 1.0)
     noise[:, 1] *= np.where(rng.random(_NOISE) < 0.01, rng.uniform(2.0, 8.0, _NOISE), 1.0)
@@ -303,7 +303,7 @@ def served_requests(run: Run, name: str) -> Floats:
 
 
 def capacity(scenario: Scenario) -> float:
-    """Return the requests per second that the fleet can serve: 400 at once through one replica of each model."""
+    """Return the requests per second that the fleet can serve: one replica of each model, 400 at once."""
     rng = np.random.default_rng([11])
     prompt, output, shared = lengths(scenario.workload, 400, rng)
     zeros = np.zeros(400)

@@ -41,11 +41,11 @@ def _clock(share: float, throttled: float) -> dict[str, float]:
 
 
 def _throttle(severity: float, card: Card) -> dict[str, float]:
-    return _clock(_at(severity, 0.75, 0.55, 0.35), 0.95) | {"heat": 12.0}
+    return _clock(_at(severity, 0.85, 0.7, 0.5), 0.95) | {"heat": 12.0}
 
 
 def _power(severity: float, card: Card) -> dict[str, float]:
-    return _clock(_at(severity, 0.8, 0.6, 0.4), 0.9) | {"power_limit": _at(severity, 0.65, 0.45, 0.3)}
+    return _clock(_at(severity, 0.85, 0.72, 0.55), 0.9) | {"power_limit": _at(severity, 0.65, 0.45, 0.3)}
 
 
 def _memory(severity: float, card: Card) -> dict[str, float]:
@@ -85,7 +85,7 @@ def _pcie_neighbour(severity: float, card: Card) -> dict[str, float]:
 
 def _nvlink(severity: float, card: Card) -> dict[str, float]:
     return {
-        "collective": _at(severity, 2.0, 4.0, 8.0),
+        "collective": _at(severity, 1.6, 2.4, 4.0),
         "collective_start": _at(severity, 1.3, 1.8, 3.0),
         "nvlink_crc": _at(severity, 2.0, 20.0, 200.0),
         "nvlink_replays": _at(severity, 1.0, 10.0, 100.0),
@@ -94,7 +94,7 @@ def _nvlink(severity: float, card: Card) -> dict[str, float]:
 
 
 def _links(severity: float, card: Card) -> dict[str, float]:
-    down = round(card.nvlinks * _at(severity, 0.5, 0.75, 1.0))
+    down = round(card.nvlinks * _at(severity, 0.34, 0.5, 0.75))
     left = card.nvlinks - down
     slower = card.nvlinks / left if left else 10.0  # without NVLink the bytes take PCIe
     return {
@@ -106,7 +106,7 @@ def _links(severity: float, card: Card) -> dict[str, float]:
 
 
 def _nvlink_neighbour(severity: float, card: Card) -> dict[str, float]:
-    slower = _at(severity, 2.0, 3.5, 6.0)
+    slower = _at(severity, 1.5, 2.0, 3.0)
     return {
         "collective": slower,
         "collective_start": _at(severity, 1.2, 1.6, 2.5),
@@ -115,27 +115,27 @@ def _nvlink_neighbour(severity: float, card: Card) -> dict[str, float]:
 
 
 def _policy(severity: float, card: Card) -> dict[str, float]:
-    return {"admit_every": float(round(_at(severity, 6, 14, 30)))}
+    return {"admit_every": float(round(_at(severity, 3, 5, 8)))}
 
 
 def _budget(severity: float, card: Card) -> dict[str, float]:
-    return {"budget": _at(severity, 0.4, 0.25, 0.15)}
+    return {"budget": _at(severity, 0.3, 0.15, 0.08)}
 
 
 def _fragmentation(severity: float, card: Card) -> dict[str, float]:
-    return {"blocks": _at(severity, 0.5, 0.35, 0.25)}
+    return {"blocks": _at(severity, 0.72, 0.64, 0.58)}
 
 
 def _preemption(severity: float, card: Card) -> dict[str, float]:
-    return {"blocks": _at(severity, 0.3, 0.22, 0.16)}
+    return {"blocks": _at(severity, 0.7, 0.6, 0.52)}
 
 
 def _seats(severity: float, card: Card) -> dict[str, float]:
-    return {"seqs": _at(severity, 0.12, 0.08, 0.05)}
+    return {"seqs": _at(severity, 0.16, 0.12, 0.1)}
 
 
 def _hits(severity: float, card: Card) -> dict[str, float]:
-    return {"hit": _at(severity, 0.4, 0.15, 0.0)}
+    return {"hit": _at(severity, 0.6, 0.3, 0.0)}
 
 
 def _steal(severity: float, card: Card) -> dict[str, float]:
@@ -168,7 +168,7 @@ def _cpu_clock(severity: float, card: Card) -> dict[str, float]:
 
 
 def _tokenizer(severity: float, card: Card) -> dict[str, float]:
-    return {"tokenize": _at(severity, 8.0, 16.0, 30.0), "version": 1.0}
+    return {"tokenize": _at(severity, 5.0, 9.0, 16.0), "version": 1.0}
 
 
 def _loss(severity: float, card: Card) -> dict[str, float]:

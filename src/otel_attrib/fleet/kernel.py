@@ -36,7 +36,7 @@ REQUEST = (
     "kv_max",
     "copy_start",
     "copy_bytes",
-    "copy_asked",
+    "copy_took",
 )
 # Columns of the step table that `run` fills; seconds.
 STEP = (
@@ -66,7 +66,7 @@ STEP = (
 
 @njit(cache=True)
 def ingest(arrival, read, parse, tokens, extra, handoff, stall, segment_starts, terms, i_cpu, i_tok, i_rq):
-    """Return (queued, tokenize) of requests through one API server: one event loop, first come first served."""
+    """Return (queued, tokenize) of requests through one API server: one event loop, in order of arrival."""
     n = arrival.size
     queued = np.empty(n)
     tokenize = np.empty(n)
@@ -127,12 +127,12 @@ def run(
     noise,
     draws,
 ):
-    """Serve every request of one replica; return (requests, steps, when each token was done, number of steps).
+    """Serve every request of one replica; return (requests, steps, when each token was done, steps' number).
 
     `queued` ascending, seconds; `prefix` tokens that the prefix cache may hold; `offsets` where a request's
     tokens stand in the third result. `terms` is (segments, terms): the engine's first. `cost` and `limits`
-    are set by `engine.costs`; `noise` (M, 4) multiplies forward, CPU, sample and copy times; `draws` (M, 3) are
-    exponential and uniform numbers for run-queue delays and stalls.
+    are set by `engine.costs`; `noise` (M, 4) multiplies forward, CPU, sample and copy times; `draws` (M, 3)
+    are exponential and uniform numbers for run-queue delays and stalls.
     """
     n = queued.size
     budget_all, seats_all, blocks_all, size, ranks, largest = (
@@ -264,10 +264,10 @@ def run(
                     copy_from = max(t, link_free)
                     link_free = copy_from + took
                     ready_at[i] = link_free
-                    requests[i, 1] = link_free - t
+                    requests[i, 1] = t
                     requests[i, 18] = copy_from
                     requests[i, 19] = moved
-                    requests[i, 20] = t
+                    requests[i, 20] = took
                     loading[n_loading] = i
                     n_loading += 1
                     continue
@@ -364,6 +364,8 @@ def run(
             if not begun[i]:
                 begun[i] = True
                 mine[0] = t
+                if mine[20] > 0.0:
+                    mine[1] = t - mine[1]  # until the step that goes on with it, as the recorder counts
                 mine[6] = step
             computed[i] += want
             if generated[i] == 0:
@@ -421,7 +423,7 @@ def deliver(tokens_at, offsets, late, slow, jitter):
 
 @njit(cache=True)
 def gap_statistics(delivered, offsets):
-    """Return (n, 4): mean, p50, p99 and max of the gaps of each request, seconds; NaN where there are none."""
+    """Return (n, 4): mean, p50, p99 and max of each request's gaps, seconds; NaN where there are none."""
     n = offsets.size - 1
     found = np.full((n, 4), np.nan)
     for i in range(n):

@@ -64,7 +64,8 @@ def devices_at(where: str, scenario: Scenario) -> list[int]:
         found = []
     if not found and kind != "tenant":
         raise UsageError(
-            f"where = {where!r} is nothing here; write fleet, node:node-0, gpu:node-0/GPU-1, replica:0 or tenant:NAME"
+            f"where = {where!r} is nothing here; write fleet, node:node-0, gpu:node-0/GPU-1, replica:0"
+            " or tenant:NAME"
         )
     return found
 

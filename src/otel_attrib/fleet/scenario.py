@@ -40,7 +40,10 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Who asks for what: lengths from a recorded source, scaled to a mean; `rate = 0` means from `load`."""
+    """Who asks for what: lengths from a recorded source, scaled to a mean; `rate = 0` means from `load`.
+
+    `reuse` scales how much of a prompt the prefix cache may hold.
+    """
 
     source: str = "mooncake"
     arrivals: str = "gamma"
@@ -51,6 +54,7 @@ class Workload:
     prompt_most: int = 6000
     output_mean: float = 60.0
     output_most: int = 400
+    reuse: float = 1.0
     tenants: dict[str, float] = field(default_factory=lambda: {"chat": 0.5, "agent": 0.3, "batch": 0.2})
 
 
@@ -99,8 +103,8 @@ class Decoy:
 class Sensors:
     """How the counters are read: every `interval` seconds, with relative `noise`; some not at all.
 
-    `missing` names counters, or layers for all of theirs; `skew` is the seconds by which the samples' clock of
-    the nodes in `skewed` is ahead.
+    `missing` names counters, or layers for all of theirs; `skew` is the seconds by which the samples' clock
+    is ahead on the nodes in `skewed`. With `timeline` every gap between tokens is kept.
     """
 
     interval: float = 1.0

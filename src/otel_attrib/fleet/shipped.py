@@ -22,7 +22,8 @@ def shipped() -> dict[str, str]:
 def load_scenario(name_or_path: str, overrides: tuple[str, ...] = ()) -> Scenario:
     """Read a shipped scenario by name or a file by path; `overrides` are `section.field=value`.
 
-    A value is read as TOML and else as text; `fault.severity=3` means the first fault, `fault.2.where=…` the second.
+    A value is read as TOML and else as text; `fault.severity=3` means the first fault, `fault.2.where=…` the
+    second.
     """
     text, place = _text(name_or_path)
     try:

@@ -165,7 +165,7 @@ def _stamps(seconds: Floats, scenario: Scenario) -> pa.Array:
     return pa.array(epoch_us(scenario) + np.rint(seconds * 1e6).astype(np.int64)).cast(_TIME)
 
 
-def _words(labels: list[str], codes: Floats | Ints) -> pa.Array:
+def _words(labels: list[str], codes: Any) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(labels)).cast(
         pa.string()
     )

@@ -62,4 +62,5 @@ def stage_shares(off: Floats, on: Floats, level: float) -> Floats:
         found += weight @ change[order] / _MIDPOINTS
     total = quantile_of(on.sum(axis=1), level) - quantile_of(base, level)
     size = np.abs(found).sum()
-    return found + (total - found.sum()) * (np.abs(found) / size if size > 0 else 0.0)
+    found += (total - found.sum()) * (np.abs(found) / size if size > 0 else 0.0)
+    return found

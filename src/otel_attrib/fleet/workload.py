@@ -51,7 +51,7 @@ def lengths(workload: Workload, n: int, rng: np.random.Generator) -> tuple[Ints,
     if workload.source == "lognormal":
         prompt = rng.lognormal(-0.32, 0.8, n)
         output = rng.lognormal(-0.18, 0.6, n)
-        shared = prompt * rng.choice([0.0, 0.3, 0.6], n)
+        shared = prompt * 0.5 * rng.uniform(0.8, 1.2, n)
         scale_p, scale_o = workload.prompt_mean, workload.output_mean
     elif workload.source in SOURCES:
         table = _table(workload.source)
@@ -63,7 +63,7 @@ def lengths(workload: Workload, n: int, rng: np.random.Generator) -> tuple[Ints,
         raise UsageError(f"no source {workload.source!r}; choose one of {', '.join(SOURCES)}")
     tokens = np.clip(np.rint(prompt * scale_p), 16, workload.prompt_most).astype(np.int64)
     written = np.clip(np.rint(output * scale_o), 2, workload.output_most).astype(np.int64)
-    found = np.minimum(np.rint(shared * scale_p), tokens).astype(np.int64)
+    found = np.minimum(np.rint(shared * scale_p * workload.reuse), tokens - 16).astype(np.int64)
     return tokens, written, found
 
 
@@ -96,9 +96,17 @@ def draw(scenario: Scenario, rate: float, seconds: float, rng: np.random.Generat
     models = len(scenario.models)
     model = rng.integers(0, models, n)
     kept = arrival < seconds
-    columns = (arrival, prompt, output, shared, tenant, model, rng.random(n), rng.random(n))
-    found = [column[kept] for column in columns]
-    return Requests(*found, replica=_routed(found[5], scenario, rng))
+    return Requests(
+        arrival[kept],
+        prompt[kept],
+        output[kept],
+        shared[kept],
+        tenant[kept],
+        model[kept],
+        rng.random(n)[kept],
+        rng.random(n)[kept],
+        _routed(model[kept], scenario, rng),
+    )
 
 
 def _routed(model: Ints, scenario: Scenario, rng: np.random.Generator) -> Ints:

@@ -79,8 +79,8 @@ def judge_view(
 
 
 def _possible(logits: Floats, view: View) -> Floats:
-    """Engines of one card have no links between cards."""
-    if view.hit.ranks == 1:
+    """Engines of one card, or of cards that talk over PCIe, have no NVLink to be slow."""
+    if view.hit.ranks == 1 or view.over_pcie:
         logits[COLUMNS.index("nvlink")] = IMPOSSIBLE
     return logits
 

@@ -38,7 +38,7 @@ def missing_sensors(view: View) -> dict[str, tuple[str, ...]]:
         layer: tuple(name for group in groups if not seen & set(group) for name in group)
         for layer, groups in NEEDS.items()
     }
-    if view.hit.ranks == 1:
+    if view.hit.ranks == 1 or view.over_pcie:
         out["nvlink"] = ()
     return {layer: lacking for layer, lacking in out.items() if lacking}
 

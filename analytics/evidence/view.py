@@ -47,6 +47,14 @@ class View:
     refused: Mapping[str, int] = field(default_factory=dict)
     clock_uncertainty_us: float | None = None
 
+    @property
+    def over_pcie(self) -> bool:
+        """Return whether the engine's cards talk over PCIe: several of them, and no NVLink on any."""
+        links = self.contrasts.get("nvlink_links")
+        known = links.after if links is not None else 0.0
+        seen = "pcie_receive" in self.contrasts or "pcie_width" in self.contrasts
+        return self.hit.ranks > 1 and not known and seen and "nvlink_crc" not in self.contrasts
+
     def of(self, *stages: str) -> float:
         """Return the share of the change that lies in these stages."""
         return sum(self.share.get(stage, 0.0) for stage in stages)

@@ -5,6 +5,7 @@ of the engine's own bytes at unchanged speed is no fault of the link but of whoe
 """
 
 from otel_attrib.analytics.evidence.layers.transfer import (
+    Measure,
     more_bytes,
     neighbour,
     slower_per_byte,
@@ -56,9 +57,34 @@ def _load_slower(view: View) -> Finding | None:
     return Finding(strength, f"KV loads take {ratio:.2g} times as long at the same hit rate")
 
 
+def _when_between_cards(measure: Measure) -> Measure:
+    """Cards without NVLink talk over PCIe: then their collectives are its load."""
+
+    def measured(view: View) -> Finding | None:
+        return measure(view) if view.over_pcie else NOTHING
+
+    return measured
+
+
 SIGNALS = (
     Signal("copies_slower", "pcie", True, "copy_time", slower_per_byte("copy", "Copies"), stages=MOVED),
     Signal("copy_steps", "pcie", True, "steps.copy_us", step_share("copy_us", "copies"), stages=MOVED),
+    Signal(
+        "peer_copies_slower",
+        "pcie",
+        True,
+        "collective_time",
+        _when_between_cards(slower_per_byte("collective", "Collectives over PCIe")),
+        stages=MOVED,
+    ),
+    Signal(
+        "peer_copy_steps",
+        "pcie",
+        True,
+        "steps.collective_us",
+        _when_between_cards(step_share("collective_us", "collectives over PCIe")),
+        stages=MOVED,
+    ),
     Signal("pcie_replays", "pcie", True, "pcie_replays", events("pcie_replays", 16.0), stages=MOVED),
     Signal("width_down", "pcie", True, "pcie_width", rise("pcie_width", 0.2), stages=MOVED),
     Signal("generation_down", "pcie", True, "pcie_generation", _generation_down, stages=MOVED),

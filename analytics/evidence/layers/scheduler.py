@@ -83,6 +83,17 @@ def _waiting(view: View) -> Finding | None:
     return Finding(strength, text) if strength > 0 else NOTHING
 
 
+def _prompts_crowd(view: View) -> Finding | None:
+    """Steps carry more prompt tokens, at the cost of those that wait for their next token."""
+    prompt, output = view.steps.get(("any", "prefill_tokens")), view.steps.get(("any", "decode_tokens"))
+    if prompt is None or output is None:
+        return None
+    before, after = (prompt.before / max(output.before, 1.0), prompt.after / max(output.after, 1.0))
+    strength = saturate(after / before - 1.2 if before else 0.0, 1.0)
+    text = f"{before:.2g} → {after:.2g} prompt tokens a step for each output token"
+    return Finding(strength, text) if strength > 0 else NOTHING
+
+
 def _changed(view: View) -> Finding | None:
     if not view.marks:
         return NOTHING
@@ -111,6 +122,14 @@ SIGNALS = (
     Signal("more_chunks", "scheduler", True, "requests.prefill_chunks", _more_chunks, stages=ADMITTED),
     Signal("cache_misses", "scheduler", True, "requests.cached_tokens", _cache_misses, stages=ADMITTED),
     Signal("held_back", "scheduler", True, "steps.waiting", _waiting, stages=WAITED),
+    Signal(
+        "prompts_crowd",
+        "scheduler",
+        True,
+        "steps.prefill_tokens",
+        _prompts_crowd,
+        stages=("decode_batch_wait", "decode_forward", "gap"),
+    ),
     Signal("changed", "scheduler", True, "marks", _changed, own=False, stages=ADMITTED),
     Signal("services_slower", "scheduler", False, "requests.prefill_us", _services_slower, own=False),
 )

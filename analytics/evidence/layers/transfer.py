@@ -10,10 +10,19 @@ from collections.abc import Callable
 from otel_attrib.analytics.evidence.signal import NOTHING, Finding, saturate
 from otel_attrib.analytics.evidence.view import View
 
-__all__ = ["more_bytes", "neighbour", "per_byte", "slower_per_byte", "steady_per_byte", "step_share"]
+__all__ = [
+    "Measure",
+    "more_bytes",
+    "neighbour",
+    "per_byte",
+    "slower_per_byte",
+    "steady_per_byte",
+    "step_share",
+]
 
 STEADY = 0.05
 Measure = Callable[[View], Finding | None]
+"""What a signal does with a view."""
 
 
 def per_byte(view: View, what: str) -> tuple[float, float] | None:

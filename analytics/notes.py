@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from otel_attrib.analytics.blocks import Counts
 from otel_attrib.analytics.windows import Window
 
-__all__ = ["changed_coverage", "never_observed", "note_all"]
+__all__ = ["changed_coverage", "means_of", "never_observed", "note_all"]
 
 COVERAGE_CHANGE = 0.10  # share of requests; past it the two windows do not measure the same thing
 WORTH_SAYING = 0.10  # relative change of the mix or the load
@@ -29,14 +29,31 @@ def never_observed(baseline: Counts, current: Counts) -> tuple[str, ...]:
     )
 
 
+def means_of(
+    baseline: Counts, current: Counts, baseline_window: Window, current_window: Window
+) -> dict[str, tuple[float, float]]:
+    """Return prompt_tokens and output_tokens of a request, and requests_per_s: before and after."""
+    before, after = _means(baseline, baseline_window), _means(current, current_window)
+    return {name: (before[name], after[name]) for name in before}
+
+
+def _means(counts: Counts, window: Window) -> dict[str, float]:
+    return {
+        "prompt_tokens": counts.prompt_tokens / max(1, counts.requests),
+        "output_tokens": counts.output_tokens / max(1, counts.requests),
+        "requests_per_s": counts.requests / window.length.total_seconds(),
+    }
+
+
 def note_all(
     baseline: Counts, current: Counts, baseline_window: Window, current_window: Window
 ) -> tuple[str, ...]:
     """Return one sentence for each thing a reader should hold against the numbers."""
+    means = means_of(baseline, current, baseline_window, current_window)
     return (
         *_coverage(baseline, current),
-        *_mix(baseline, current),
-        *_load(baseline, current, baseline_window, current_window),
+        *_mix(means),
+        *_load(means),
         *_failures(baseline, current),
     )
 
@@ -57,21 +74,20 @@ def _coverage(baseline: Counts, current: Counts) -> Iterator[str]:
             yield f"{stage} is missing on {_percent(share)} of the requests; its time stands in outside"
 
 
-def _mix(baseline: Counts, current: Counts) -> Iterator[str]:
-    for name, before, after in (
-        ("prompt tokens a request", baseline.prompt_tokens, current.prompt_tokens),
-        ("output tokens a request", baseline.output_tokens, current.output_tokens),
+def _mix(means: dict[str, tuple[float, float]]) -> Iterator[str]:
+    for name, words in (
+        ("prompt_tokens", "prompt tokens a request"),
+        ("output_tokens", "output tokens a request"),
     ):
-        old, new = before / max(1, baseline.requests), after / max(1, current.requests)
+        old, new = means[name]
         if old and new and abs(new / old - 1) > WORTH_SAYING:
-            yield f"{name} went {old:.0f} → {new:.0f}: part of the change may be the workload"
+            yield f"{words} went {old:.0f} → {new:.0f}"
 
 
-def _load(baseline: Counts, current: Counts, before: Window, after: Window) -> Iterator[str]:
-    old = baseline.requests / before.length.total_seconds()
-    new = current.requests / after.length.total_seconds()
+def _load(means: dict[str, tuple[float, float]]) -> Iterator[str]:
+    old, new = means["requests_per_s"]
     if old and new and abs(new / old - 1) > WORTH_SAYING:
-        yield f"requests/s went {old:.3g} → {new:.3g}: part of the change may be the load"
+        yield f"requests/s went {old:.3g} → {new:.3g}"
 
 
 def _failures(baseline: Counts, current: Counts) -> Iterator[str]:

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
-from otel_attrib.analytics.change.hit import partitions_of
 from otel_attrib.analytics.change.leave_out import Baseline, Current, baseline_side, current_side
 from otel_attrib.analytics.change.mix import cells_of, ratios
 from otel_attrib.analytics.change.path import Path
-from otel_attrib.analytics.change.repaired import Mapped, repair_rows
+from otel_attrib.analytics.change.repaired import Restoration, restoration
 from otel_attrib.analytics.change.sizes import fit_sizes
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 from otel_attrib.analytics.intervals import Estimate, difference, jackknife
@@ -37,8 +36,9 @@ class Change:
     `stages` are what each stage's own times added, `outside` among them. `repaired` is (n_B, K): the
     current rows with every stage as at baseline; `expected` (n_B, K): the baseline's time for that work.
     `fit` is the rank R² of the sizes by model and stage. `hit` names what a stage was hit unevenly by.
-    `maps` are what made `repaired`. `tail_accounting` is what is in the tail, current minus baseline: it
-    adds up too and is no cause. `certificate`: no row that was left out could matter.
+    `back` made `repaired` and restores other rows of the window. `tail_accounting` is what is in the tail,
+    current minus baseline: it adds up too and is no cause. `certificate`: no row that was left out could
+    matter.
     """
 
     before: Estimate
@@ -55,7 +55,7 @@ class Change:
     new_workload_share: float
     certificate: bool
     sum_error_ms: float
-    maps: tuple[Mapped, ...] = ()
+    back: Restoration
 
 
 def decompose(
@@ -73,14 +73,13 @@ def decompose(
     """
     baseline, current = same_stages(baseline, current)
     blocks = _by_cluster(baseline, blocks_a), _by_cluster(current, blocks_b)
-    sizes, cells = fit_sizes(baseline, current), cells_of(baseline, current)
+    cells = cells_of(baseline, current)
     shifts = _shifts(baseline, current, level, displayed)
     before = baseline_side(baseline, cells, blocks, level, shifts[0])
     weights = ratios(before.counts_a.sum(axis=0), before.counts_b.sum(axis=0), cells.priced)[cells.a]
-    priced = cells.priced[cells.b] if cells.new_share < 1 else np.ones(current.n, dtype=np.bool_)
-    partitions = partitions_of(baseline, current, blocks[0])
-    repaired = repair_rows(baseline, current, sizes, weights, priced, blocks, partitions)
-    after = current_side(current, repaired, blocks[1], level, shifts)
+    back = restoration(baseline, current, fit_sizes(baseline), weights, cells.priced[cells.b], blocks)
+    restored = back.restore(current)
+    after = current_side(current, restored, back, blocks[1], level, shifts)
     path = after.path()
     estimates = _estimates(before, after, path)
     k = len(current.names)
@@ -94,15 +93,15 @@ def decompose(
         stages=stages,
         workload=workload,
         unexplained=unexplained,
-        repaired=repaired.parts,
-        expected=sizes.current,
-        fit=sizes.fit,
-        hit=repaired.hit,
+        repaired=restored,
+        expected=back.sizes.of(current),
+        fit=back.sizes.fit,
+        hit=back.hit,
         tail_accounting=dict(zip(current.names, estimates[5 + k :], strict=True)),
         new_workload_share=cells.new_share,
         certificate=path.certified,
         sum_error_ms=abs(total - delta.value),
-        maps=repaired.maps,
+        back=back,
     )
 
 

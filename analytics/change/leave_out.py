@@ -10,7 +10,7 @@ import numpy as np
 from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.change.mix import Cells, ratios, weighted_quantile
 from otel_attrib.analytics.change.path import NODES, Path, reach, walk
-from otel_attrib.analytics.change.repaired import Moves, Repaired
+from otel_attrib.analytics.change.repaired import Moves, Restoration
 from otel_attrib.analytics.change.tilt import shift
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
@@ -55,7 +55,10 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Current:
-    """The current rows near the path, as they are and repaired; `below`, `sizes` are (blocks,) rows."""
+    """The current rows near the path, in order of their totals, as they are (x) and restored (y).
+
+    `below`, `sizes` are (blocks,) rows under them and of all.
+    """
 
     x: Floats
     y: Floats
@@ -82,9 +85,8 @@ class Current:
         """Return the K stages of the tail."""
         kept = EVERY if without is None else self.block != without
         totals = self.x[kept].sum(axis=1)
-        order = np.argsort(totals, kind="stable")
         n, under = int(_without(self.sizes, without).sum()), int(_without(self.below, without).sum())
-        return _tail(totals[order], self.x[kept][order], n, under, self.level, self.shifts[1])[1]
+        return _tail(totals, self.x[kept], n, under, self.level, self.shifts[1])[1]
 
     def _moved(self, block: int, side: str) -> Floats:
         if not self.moves:
@@ -92,7 +94,7 @@ class Current:
         moved = self.y.copy()
         for move in self.moves:
             tables = move.repair.without_a if side == "a" else move.repair.without_b
-            moved[:, move.column] = move.without(tables[block])
+            moved[move.rows, move.column] = move.without(tables[block])
         return moved
 
     def _walk(self, y: Floats, without: int | None, nodes: tuple[int, ...]) -> Path:
@@ -128,6 +130,7 @@ def baseline_side(rows: Rows, cells: Cells, blocks: tuple[Ints, Ints], level: fl
     first = harrell_davis.rank_window(rows.n, level)[0] - 2 * int(counts_a.sum(axis=1).max())
     start = min(max(0, first - 1), int(np.searchsorted(reached, reached[-1] * max(0, first) / rows.n)))
     under, upper = order[:start], order[start:]
+    upper = upper[np.lexsort((*rows.parts[upper].T, rows.values[upper]))]
     below = np.zeros_like(counts_a)
     np.add.at(below, (blocks[0][under], cells.a[under]), 1)
     return Baseline(
@@ -145,22 +148,28 @@ def baseline_side(rows: Rows, cells: Cells, blocks: tuple[Ints, Ints], level: fl
 
 
 def current_side(
-    rows: Rows, repaired: Repaired, block: Ints, level: float, shifts: tuple[float, float]
+    rows: Rows,
+    restored: Floats,
+    back: Restoration,
+    block: Ints,
+    level: float,
+    shifts: tuple[float, float],
 ) -> Current:
     """Keep the rows that can matter on the path, or on it without any one block."""
     sizes = np.bincount(block).astype(np.int64)
     slack = int(sizes.max()) if sizes.size > 1 else 0
-    totals = repaired.parts.sum(axis=1), rows.parts.sum(axis=1)
+    totals = restored.sum(axis=1), rows.parts.sum(axis=1)
     near = reach(*totals, level, slack)
     kept = np.flatnonzero(near.rows)
+    kept = kept[np.lexsort((*rows.parts[kept].T, totals[1][kept]))]
     below = np.bincount(block[near.below], minlength=sizes.size).astype(np.int64)
     return Current(
         rows.parts[kept],
-        repaired.parts[kept],
+        restored[kept],
         block[kept],
         below,
         sizes,
-        repaired.moves(kept),
+        back.moves(rows.take(kept), restored[kept]),
         level,
         shifts,
     )

@@ -5,8 +5,7 @@ tokens, batch, node): those carry faults. f is monotone: medians of bins of equa
 (pool adjacent violators), joined by straight lines over log(1 + tokens), and flat beyond the ends.
 
 A model with under 20 baseline rows is read off all models together. A stage that its size does not
-explain gets a constant. R² is of ranks: the share of the variance of a stage's ranks that the ranks of
-f_k explain.
+explain gets a constant. R² is of ranks: the squared correlation of the ranks of the stage and of f_k.
 
 Source of the isotonic fit: Barlow et al. (1972), Statistical Inference under Order Restrictions.
 """
@@ -15,63 +14,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from otel_attrib.analytics.columns import Floats, Ints, Rows
+from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
-__all__ = ["LEAST_ROWS", "Sizes", "fit_sizes", "tokens_of"]
+__all__ = ["LEAST_ROWS", "Curve", "Sizes", "fit_sizes", "tokens_of"]
 
 LEAST_ROWS = 20
 BINS = 24
 LEAST_R2 = 0.02
+RANKED = 4000
 PROMPT_STAGES = frozenset({"ingress", "tokenize", "kv_init", "prefill"})
 """Stages of a first token that work on the prompt."""
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """(n, K) ms at baseline for each row's work, and R² by model and stage."""
-
-    baseline: Floats
-    current: Floats
-    fit: dict[str, dict[str, float]]
-
-
-def tokens_of(rows: Rows, stage: str) -> Floats | None:
-    """Return the (n,) tokens that a stage works on, or nothing where no size is known to matter."""
-    if stage in PROMPT_STAGES:
-        return rows.prompt
-    return rows.output if stage.startswith("decode_") else None
-
-
-def fit_sizes(baseline: Rows, current: Rows) -> Sizes:
-    """Fit every model and stage on the baseline and read the sizes of both windows' rows off the fit."""
-    expected = [np.ones_like(baseline.parts), np.ones_like(current.parts)]
-    models = _models(baseline), _models(current)
-    fit: dict[str, dict[str, float]] = {}
-    for model in sorted(set(models[0]) | set(models[1])):
-        mine = [words == model for words in models]
-        source = mine[0] if int(mine[0].sum()) >= LEAST_ROWS else np.ones(baseline.n, dtype=np.bool_)
-        fit[model] = {}
-        for k, stage in enumerate(baseline.names):
-            sizes = [_log_tokens(rows, stage) for rows in (baseline, current)]
-            curve = _curve(sizes[0][source], baseline.parts[source, k])
-            fit[model][stage] = curve.r2
-            for side in (0, 1):
-                expected[side][mine[side], k] = curve(sizes[side][mine[side]])
-    return Sizes(expected[0], expected[1], fit)
-
-
-def _log_tokens(rows: Rows, stage: str) -> Floats:
-    tokens = tokens_of(rows, stage)
-    return np.zeros(rows.n) if tokens is None else np.log1p(tokens)
-
-
-def _models(rows: Rows) -> np.ndarray:
-    return rows.dims["model"].words() if "model" in rows.dims else np.full(rows.n, "")
-
-
-@dataclass(frozen=True)
 class Curve:
-    """Straight lines through (log tokens, ms)."""
+    """f_k of one model: straight lines through (log(1 + tokens), ms), and the rank R² of the fit."""
 
     at: Floats
     height: Floats
@@ -82,6 +39,69 @@ class Curve:
         return np.interp(size, self.at, self.height)
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """The curves of all stages by model; "" stands for a model that the baseline has too few rows of."""
+
+    names: tuple[str, ...]
+    curves: dict[str, tuple[Curve, ...]]
+
+    @property
+    def fit(self) -> dict[str, dict[str, float]]:
+        """Return the rank R² by model and stage."""
+        return {
+            model: {name: curve.r2 for name, curve in zip(self.names, curves, strict=True)}
+            for model, curves in self.curves.items()
+            if model or len(self.curves) == 1
+        }
+
+    def of(self, rows: Rows) -> Floats:
+        """Return (n, K) ms that the baseline would take for the work of these rows, all above 0."""
+        expected = np.empty_like(rows.parts)
+        sizes = [_log_tokens(rows, name) for name in self.names]
+        for model, mine in _by_model(rows):
+            for k, curve in enumerate(self.curves.get(model, self.curves[""])):
+                expected[mine, k] = curve(sizes[k][mine])
+        return expected
+
+
+def tokens_of(rows: Rows, stage: str) -> Floats | None:
+    """Return the (n,) tokens that a stage works on, or nothing where no size is known to matter."""
+    if stage in PROMPT_STAGES:
+        return rows.prompt
+    return rows.output if stage.startswith("decode_") else None
+
+
+def fit_sizes(baseline: Rows) -> Sizes:
+    """Fit every stage, for all models together and for each with rows enough."""
+    sizes = [_log_tokens(baseline, name) for name in baseline.names]
+    curves = {"": _curves(sizes, baseline.parts)}
+    models = _by_model(baseline)
+    for model, mine in models:
+        if model and int(mine.sum()) >= LEAST_ROWS:
+            alone = len(models) == 1
+            curves[model] = curves[""] if alone else _curves([s[mine] for s in sizes], baseline.parts[mine])
+    return Sizes(baseline.names, curves)
+
+
+def _curves(sizes: list[Floats], parts: Floats) -> tuple[Curve, ...]:
+    return tuple(_curve(size, parts[:, k]) for k, size in enumerate(sizes))
+
+
+def _log_tokens(rows: Rows, stage: str) -> Floats:
+    tokens = tokens_of(rows, stage)
+    return np.zeros(rows.n) if tokens is None else np.log1p(tokens)
+
+
+def _by_model(rows: Rows) -> list[tuple[str, Flags]]:
+    """Return each model that has rows, and which."""
+    if "model" not in rows.dims:
+        return [("", np.ones(rows.n, dtype=np.bool_))]
+    model = rows.dims["model"]
+    pairs = ((label, model.codes == code) for code, label in enumerate(model.labels))
+    return [(label, mine) for label, mine in pairs if mine.any()]
+
+
 def _curve(size: Floats, time: Floats) -> Curve:
     level = float(np.median(time)) or float(time.mean()) if time.size else 0.0
     flat = Curve(np.zeros(1), np.full(1, level if level > 0 else 1.0), 0.0)
@@ -89,20 +109,22 @@ def _curve(size: Floats, time: Floats) -> Curve:
         return flat
     at, height, count = _bins(size, time)
     height = np.maximum(_isotonic(height, count), 1e-3 * flat.height[0])
-    curve = Curve(at, height, 0.0)
-    r2 = _rank_r2(curve(size), time)
-    return Curve(at, height, r2) if r2 >= LEAST_R2 and height[-1] > height[0] else flat
+    curve = Curve(at, height, _rank_r2(np.interp(size, at, height), time))
+    return curve if curve.r2 >= LEAST_R2 and height[-1] > height[0] else flat
 
 
 def _bins(size: Floats, time: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return the mean size, median time and count of bins of about equal count."""
+    """Return the mean size, median time and count of bins of about equal count; a size is in one bin."""
     bins = max(1, min(BINS, size.size // LEAST_ROWS))
-    order = np.lexsort((time, size))
-    edges = np.unique(np.searchsorted(size[order], size[order][np.arange(bins) * size.size // bins]))
-    stops = np.append(edges[1:], size.size)
-    at = np.array([size[order[a:b]].mean() for a, b in zip(edges, stops, strict=True)])
-    height = np.array([np.median(time[order[a:b]]) for a, b in zip(edges, stops, strict=True)])
-    return at, height, stops - edges
+    inner = np.unique(np.quantile(size, np.arange(1, bins) / bins))
+    place = np.searchsorted(inner, size, side="right")
+    count = np.bincount(place, minlength=inner.size + 1)
+    order = np.argsort(place, kind="stable")
+    groups = np.split(order, np.cumsum(count)[:-1])
+    held = [group for group in groups if group.size]
+    at = np.array([size[group].mean() for group in held])
+    height = np.array([np.median(time[group]) for group in held])
+    return at, height, count[count > 0]
 
 
 def _isotonic(height: Floats, count: Ints) -> Floats:
@@ -117,7 +139,9 @@ def _isotonic(height: Floats, count: Ints) -> Floats:
 
 
 def _rank_r2(fitted: Floats, time: Floats) -> float:
-    ranks = [np.unique(x, return_inverse=True)[1].astype(np.float64) for x in (fitted, time)]
-    if min(float(r.std()) for r in ranks) == 0:
+    """Return the squared correlation of the ranks of at most RANKED rows, evenly chosen by fitted time."""
+    order = np.lexsort((time, fitted))[:: -(-fitted.size // RANKED)]
+    ranks = [np.unique(x[order], return_inverse=True)[1].astype(np.float64) for x in (fitted, time)]
+    if min(float(rank.std()) for rank in ranks) == 0:
         return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1] ** 2)

@@ -78,11 +78,12 @@ def make(fault: str, n: int, seed: int) -> Made:
     random = np.random.default_rng(seed)
     prompt = np.round(np.clip(np.exp(random.normal(6.3 + longer, 0.8, n)), 1, 16_000))
     healthy = _stages(prompt, random)
-    hit = random.random(n)
+    gpu = random.integers(0, 4, n)
+    hit = (gpu + random.random(n)) / 4  # the share that is hit lies on as few GPUs as can be
     broken = healthy.copy()
     change(broken, hit, random)
     time = np.sort(random.integers(0, SPAN_US, n))
-    return Made(_rows(broken, prompt, time), _rows(healthy, prompt, time), longer != 0)
+    return Made(_rows(broken, prompt, gpu, time), _rows(healthy, prompt, gpu, time), longer != 0)
 
 
 def _stages(prompt: Floats, random: Random) -> Floats:
@@ -103,7 +104,7 @@ def _stages(prompt: Floats, random: Random) -> Floats:
     return stages
 
 
-def _rows(parts: Floats, prompt: Floats, time: Ints) -> Rows:
+def _rows(parts: Floats, prompt: Floats, gpu: Ints, time: Ints) -> Rows:
     n = prompt.size
     return Rows(
         names=(*STAGES, "outside"),
@@ -113,7 +114,11 @@ def _rows(parts: Floats, prompt: Floats, time: Ints) -> Rows:
         prompt=prompt,
         cached=np.zeros(n),
         output=np.full(n, 100.0),
-        dims={"model": Dimension(np.zeros(n, dtype=np.int64), ("made",))},
+        dims={
+            "model": Dimension(np.zeros(n, dtype=np.int64), ("made",)),
+            "node": Dimension(np.zeros(n, dtype=np.int64), ("node",)),
+            "gpu_set": Dimension(gpu.astype(np.int64), tuple(f"GPU-{i}" for i in range(4))),
+        },
         cluster=np.arange(n),
         trace_ids=np.full(n, "", dtype=object),
         total=n,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from otel_attrib.analytics.change.spread import Sorted
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 
 __all__ = ["LEAST_ROWS", "PLACES", "Groups", "Partition", "Partitions", "partitions_of"]
@@ -112,13 +113,13 @@ class Partitions:
     candidates: tuple[Candidate, ...]
     block: Ints
 
-    def hit(self, before: Floats, now: Floats, weights: Floats) -> Partition | None:
+    def hit(self, before: Sorted, now: Sorted, weights: Floats) -> Partition | None:
         """Return the partition in which the residuals `now` differ most unevenly from `before`, if any."""
         best, worth = None, 0.0
-        scores = _scores(before, now)
+        scores = [_Score.of(*pair, weights, self.block) for pair in _scores(before, now)]
         for candidate in self.candidates:
-            for score_a, score_b in scores:
-                found, gain = _uneven(candidate, score_a, score_b, weights, self.block)
+            for score in scores:
+                found, gain = _uneven(candidate, score)
                 if found is not None and gain > worth:
                     best, worth = found, gain
         return best
@@ -159,37 +160,55 @@ def _places(names: tuple[str, ...], current: Rows) -> Groups:
     return Groups(names, tuple(sorted(found)))
 
 
-def _scores(before: Floats, now: Floats) -> list[tuple[Floats, Floats]]:
-    ordered = np.sort(before)
-    ranks = [
-        (np.searchsorted(ordered, x, side="left") + np.searchsorted(ordered, x, side="right"))
-        / (2 * ordered.size)
-        for x in (before, now)
-    ]
+def _scores(before: Sorted, now: Sorted) -> list[tuple[Floats, Floats]]:
+    """Return each row's score, (n_A,) and (n_B,), for both ways to score."""
+    ranks = [_ranks(before.ordered, side) for side in (before, now)]
     upper = [(rank > UPPER).astype(np.float64) for rank in ranks]
     return [(ranks[0], ranks[1]), (upper[0], upper[1])]
 
 
-def _uneven(
-    candidate: Candidate, before: Floats, now: Floats, weights: Floats, block: Ints
-) -> tuple[Partition | None, float]:
+def _ranks(ordered: Floats, rows: Sorted) -> Floats:
+    # Looking up what is in order takes a fraction of the time.
+    sides = [np.searchsorted(ordered, rows.ordered, side=side) for side in ("left", "right")]
+    ranks = np.empty(rows.ordered.size)
+    ranks[rows.order] = (sides[0] + sides[1]) / (2 * ordered.size)
+    return ranks
+
+
+@dataclass(frozen=True)
+class _Score:
+    """One score of the rows of both windows; `variance` is one row's, raised by what a block shares."""
+
+    before: Floats
+    now: Floats
+    weights: Floats
+    centre: float
+    variance: float
+
+    @classmethod
+    def of(cls, before: Floats, now: Floats, weights: Floats, block: Ints) -> "_Score":
+        centre = float((weights * before).sum() / weights.sum())
+        apart = (before - centre) * weights
+        together = float((np.bincount(block, apart) ** 2).sum())
+        return cls(before, now, weights, centre, max(float(np.square(apart).sum()), together) / before.size)
+
+
+def _uneven(candidate: Candidate, score: _Score) -> tuple[Partition | None, float]:
     """Split off the groups whose score moved otherwise than most, and say how much chi-squared that is."""
     size = candidate.groups.count
-    rows_b, mean_b = _means(candidate.b, now, np.ones(now.size), size)
-    rows_a, mean_a = _means(candidate.a, before, weights, size)
-    centre = float(np.average(before, weights=weights))
-    lacking = rows_a < LEAST_ROWS
-    mean_a, rows_a = np.where(lacking, centre, mean_a), np.where(lacking, before.size, rows_a)
-    variance, present = _variance(before, weights, block, centre), rows_b >= LEAST_ROWS
-    if int(present.sum()) < 2 or variance <= 0:
+    rows_b, mean_b = _means(candidate.b, score.now, np.ones(score.now.size), size)
+    rows_a, mean_a = _means(candidate.a, score.before, score.weights, size)
+    lacking, present = rows_a < LEAST_ROWS, rows_b >= LEAST_ROWS
+    if int(present.sum()) < 2 or score.variance <= 0:
         return None, 0.0
+    mean_a, rows_a = np.where(lacking, score.centre, mean_a), np.where(lacking, score.before.size, rows_a)
     moved = np.where(present, mean_b - mean_a, 0.0)
-    error = np.sqrt(variance * (1 / np.maximum(rows_b, 1) + 1 / rows_a))
+    error = np.sqrt(score.variance * (1 / np.maximum(rows_b, 1) + 1 / rows_a))
     middle = _weighted_median(moved[present], rows_b[present])
     apart = present & (np.abs(moved - middle) > APART * error)
-    gain = float((((moved - middle) / error)[apart] ** 2 - PART_COST).sum())
     if not apart.any():
         return None, 0.0
+    gain = float((((moved - middle) / error)[apart] ** 2 - PART_COST).sum())
     number = np.zeros(size + 1, dtype=np.int64)
     for side in (apart & (moved > middle), apart & (moved < middle)):
         number[:-1][side] = 1 + number.max() + _alike(moved[side], rows_b[side], error[side])
@@ -208,14 +227,6 @@ def _means(group: Ints, score: Floats, weights: Floats, size: int) -> tuple[Floa
     mass, total = (np.bincount(group, w, size + 1)[:-1] for w in (weights, weights * score))
     rows = np.bincount(group, minlength=size + 1)[:-1].astype(np.float64)
     return rows, total / np.where(mass > 0, mass, 1.0)
-
-
-def _variance(score: Floats, weights: Floats, block: Ints, centre: float) -> float:
-    """Return the variance of one row's score, raised by what the rows of a block share."""
-    apart = (score - centre) * weights
-    alone = float(apart @ apart)
-    together = float((np.bincount(block, apart) ** 2).sum())
-    return max(alone, together) / score.size
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:

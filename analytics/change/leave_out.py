@@ -11,7 +11,7 @@ from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.change.mix import Cells, ratios, weighted_quantile
 from otel_attrib.analytics.change.path import NODES, Path, reach, walk
 from otel_attrib.analytics.change.repaired import Moves, Restoration
-from otel_attrib.analytics.change.tilt import shift
+from otel_attrib.analytics.change.tilt import rank_weights, shift
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
 __all__ = ["Baseline", "Current", "baseline_side", "current_side"]
@@ -116,7 +116,7 @@ def _tail(values: Floats, parts: Floats, n: int, below: int, level: float, by: f
     first, last = harrell_davis.rank_window(n, level)
     first, last = max(first, below + 1), min(last, below + values.size)
     near = slice(first - below - 1, last - below)
-    weight = harrell_davis.weights(n, level, first, last)
+    weight = rank_weights(n, level, first, last)
     tilted = shift(weight, values[near], by)
     return float(weight @ values[near]) + by, tilted @ parts[near]
 

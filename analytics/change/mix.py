@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
+from otel_attrib.analytics.change.tilt import rank_weights
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
 __all__ = ["LEAST_ROWS", "Cells", "cells_of", "ratios", "weighted_quantile"]
@@ -89,7 +90,7 @@ def weighted_quantile(
     """
     total = start + float(weights.sum()) if total is None else total
     first, last = harrell_davis.rank_window(n, level)
-    beta = np.concatenate([[0.0], np.cumsum(harrell_davis.weights(n, level, first, last))])
+    beta = np.concatenate([[0.0], np.cumsum(rank_weights(n, level, first, last))])
     reached = np.concatenate([[start], start + np.cumsum(weights)]) * (n / total)
     mass = np.diff(np.interp(reached, np.arange(first - 1, last + 1), beta))
-    return float(mass @ ordered / mass.sum())
+    return float((mass * ordered).sum() / mass.sum())

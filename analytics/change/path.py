@@ -15,12 +15,11 @@ Source: Aumann and Shapley (1974), Values of Non-Atomic Games; weights as in `ha
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
-from otel_attrib.analytics.change.tilt import shift
+from otel_attrib.analytics.change.tilt import rank_weights, shift
 from otel_attrib.analytics.columns import Flags, Floats
 
 __all__ = ["NODES", "Path", "Reach", "reach", "walk"]
@@ -93,7 +92,7 @@ def walk(
     first, last = harrell_davis.rank_window(n, level)
     span = slice(max(0, first - below - 1), min(start.size, last - below))
     certified = first > below and last <= below + start.size
-    weight = _weights(n, level, below + span.start + 1, below + span.stop)
+    weight = rank_weights(n, level, below + span.start + 1, below + span.stop)
     ends = [
         float(weight @ np.sort(total)[span]) + move for total, move in zip((start, end), shifts, strict=True)
     ]
@@ -107,13 +106,6 @@ def walk(
     if size > 0:
         steps = steps + rest * np.abs(steps) / size
     return Path(steps, ends[0], ends[1], rest, count, certified)
-
-
-@lru_cache(maxsize=512)
-def _weights(n: int, level: float, first: int, last: int) -> Floats:
-    weight = harrell_davis.weights(n, level, first, last)
-    weight.flags.writeable = False
-    return weight
 
 
 def _midpoints(

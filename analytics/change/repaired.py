@@ -12,7 +12,7 @@ import numpy as np
 from otel_attrib.analytics.change.hit import LEAST_ROWS, Partition, partitions_of
 from otel_attrib.analytics.change.repair import Repair, fit_repair, lots
 from otel_attrib.analytics.change.sizes import Sizes
-from otel_attrib.analytics.change.spread import spread_of
+from otel_attrib.analytics.change.spread import Sorted
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
 __all__ = ["Moves", "Restoration", "StageMaps", "restoration"]
@@ -109,8 +109,8 @@ def _moves(k: int, repair: Repair, chosen: Ints, rows: Rows, expected: Floats, p
 class _Stage:
     """One stage's residuals in both windows with the rows' weights and blocks."""
 
-    a: Floats
-    b: Floats
+    a: Sorted
+    b: Sorted
     weights: Floats
     priced: Flags
     blocks: tuple[Ints, Ints]
@@ -120,8 +120,8 @@ class _Stage:
         """Fit the map of some current rows to some of the baseline's."""
         of_b = of_b & self.priced if bool((of_b & self.priced).any()) else of_b
         return fit_repair(
-            spread_of(self.a[of_a], self.weights[of_a], self.blocks[0][of_a], self.counts[0]),
-            spread_of(self.b[of_b], np.ones(int(of_b.sum())), self.blocks[1][of_b], self.counts[1]),
+            self.a.spread(of_a, self.weights, self.blocks[0], self.counts[0]),
+            self.b.spread(of_b, np.ones(of_b.size), self.blocks[1], self.counts[1]),
         )
 
 
@@ -138,7 +138,7 @@ def restoration(
     partitions = partitions_of(baseline, current, blocks[0])
     stages = []
     for k in range(now.shape[1]):
-        stage = _Stage(before[:, k], now[:, k], weights, priced, blocks, counts)
+        stage = _Stage(Sorted.of(before[:, k]), Sorted.of(now[:, k]), weights, priced, blocks, counts)
         partition = partitions.hit(stage.a, stage.b, weights)
         maps = _maps(stage, partition, baseline, current)
         if any(repair.kind != "nothing" for repair in maps):

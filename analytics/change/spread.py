@@ -9,9 +9,29 @@ from functools import cached_property
 
 import numpy as np
 
-from otel_attrib.analytics.columns import Floats, Ints
+from otel_attrib.analytics.columns import Flags, Floats, Ints
 
-__all__ = ["Spread", "largest_gap", "spread_of"]
+__all__ = ["Sorted", "Spread", "largest_gap"]
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """(n,) residuals in ascending order, and the row that each belongs to."""
+
+    ordered: Floats
+    order: Ints
+
+    @classmethod
+    def of(cls, values: Floats) -> "Sorted":
+        """Sort (n,) residuals."""
+        order = np.argsort(values)
+        return cls(values[order], order)
+
+    def spread(self, rows: Flags, weights: Floats, block: Ints, blocks: int) -> "Spread":
+        """Return the distribution of the flagged (n,) rows."""
+        kept = rows[self.order]
+        order = self.order[kept]
+        return Spread(self.ordered[kept], weights[order], block[order], blocks)
 
 
 @dataclass(frozen=True)
@@ -41,7 +61,8 @@ class Spread:
     @property
     def effective(self) -> float:
         """Return how many rows of equal weight vary as much."""
-        return self.total**2 / float(self.weights @ self.weights)
+        # Not a dot product: BLAS wakes its threads for one, which costs more than the sum.
+        return self.total**2 / float(np.square(self.weights).sum())
 
     def below(self, limits: Floats) -> Floats:
         """Return the (J,) share of rows up to each of the limits."""
@@ -84,12 +105,6 @@ class Spread:
         return tuple(
             (float(self.values[starts[i]]), float(bounds[starts[i]]), float(bounds[stops[i]])) for i in large
         )
-
-
-def spread_of(values: Floats, weights: Floats, block: Ints, blocks: int) -> Spread:
-    """Sort (n,) residuals."""
-    order = np.argsort(values, kind="stable")
-    return Spread(values[order], weights[order], block[order], blocks)
 
 
 def largest_gap(a: Spread, b: Spread, limits: Floats, factor: float = 1.0) -> float:

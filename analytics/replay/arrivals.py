@@ -25,19 +25,23 @@ UNTIL_FIRST_TOKEN = ("kv_init", "prefill", "sample")
 class Arrivals:
     """n requests by engine and, within one, by arrival at the scheduler; all times in ms.
 
-    row: (n,) the request's row in the table. engine: (n,) code. at: arrival since the first one of the
-    window. wait: seen queue. serving: {kv_init, prefill, sample} ms each (n,). holding: from the first
-    token to the last, while the seat stays taken. fresh: prompt tokens to compute. held: tokens of KV
-    cache at the end. batch: mean batch size over its steps (nan where unknown).
+    row: (n,) the request's row in the table. engine: code. at: arrival since the first one of the window.
+    queue: as recorded. first_step: its number on the engine, −1 where unknown. serving: {kv_init, prefill,
+    sample} ms each. holding: from the first token to the last, while the seat stays taken. prompt: tokens;
+    fresh: those to compute; held: tokens of KV cache at the end; chunks: steps that computed the prompt.
+    batch: mean batch size over its steps (nan where unknown). zero_us: the moment from which `at` counts.
     """
 
     row: Ints
     engine: Ints
     at: Floats
-    wait: Floats
+    queue: Floats
+    first_step: Ints
     serving: dict[str, Floats]
     holding: Floats
+    prompt: Floats
     fresh: Floats
+    chunks: Floats
     held: Floats
     output: Floats
     batch: Floats
@@ -50,11 +54,6 @@ class Arrivals:
         return int(self.at.size)
 
     @property
-    def admitted(self) -> Floats:
-        """Return (n,) when each was admitted."""
-        return self.at + self.wait
-
-    @property
     def service(self) -> Floats:
         """Return (n,) ms from admission to first token."""
         total: Floats = np.sum([self.serving[name] for name in UNTIL_FIRST_TOKEN], axis=0)
@@ -63,8 +62,8 @@ class Arrivals:
 
 def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
     """Return the requests whose queue was observed, in order; `engines` codes name → code (see below)."""
-    wait = _ms(requests, "queue_us")
-    kept = np.flatnonzero(~np.isnan(wait))
+    queue = _ms(requests, "queue_us")
+    kept = np.flatnonzero(~np.isnan(queue))
     time = pc.cast(requests["time"], pa.int64()).to_numpy(zero_copy_only=False).astype(np.int64)
     zero = int(time.min()) if time.size else 0
     at = (time - zero) / 1000 + sum(_zero(requests, name) for name in BEFORE)
@@ -77,10 +76,13 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
         row=order,
         engine=engine[order],
         at=at[order],
-        wait=wait[order],
+        queue=queue[order],
+        first_step=np.nan_to_num(_numbers(requests, "first_step"), nan=-1.0).astype(np.int64)[order],
         serving=serving,
         holding=_holding(requests)[order],
+        prompt=prompt[order],
         fresh=np.maximum(1.0, prompt - cached)[order],
+        chunks=np.maximum(1.0, _count(requests, "prefill_chunks"))[order],
         held=(prompt + output)[order],
         output=output[order],
         batch=_numbers(requests, "batch_size_mean")[order],

@@ -1,7 +1,7 @@
 """The model of the engine that fits best, and both windows ready to be replayed in it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
 
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.period import Period
-from otel_attrib.analytics.replay.arrivals import Arrivals, arrivals_of, sequence_of_engines
+from otel_attrib.analytics.replay.arrivals import arrivals_of, sequence_of_engines
 from otel_attrib.analytics.replay.engine import Limits
 from otel_attrib.analytics.replay.gate import Fit, fit_of
-from otel_attrib.analytics.replay.limits import Ceilings, ceilings_of
-from otel_attrib.analytics.replay.residual import residual_of
+from otel_attrib.analytics.replay.limits import ceilings_of
+from otel_attrib.analytics.replay.steps import steps_of
 from otel_attrib.analytics.replay.world import World, world_of
 
 __all__ = ["Calibrated", "calibrate"]
@@ -21,6 +21,7 @@ __all__ = ["Calibrated", "calibrate"]
 Floats = NDArray[np.float64]
 
 BUDGETS = tuple(float(2**power) for power in range(9, 15))
+STRETCHES = (0.95, 1.03, 1.06, 1.1, 1.15, 1.2)
 BETTER = 0.005  # a further limit has to earn its place: R² that much higher
 
 
@@ -37,12 +38,13 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class _Choice:
-    """One model: which limits bind, and whether copies hold the engine up."""
+    """One model: which limits bind, whether copies hold the engine up, what its work is multiplied by."""
 
     seats: bool = False
     cache: bool = False
     budget: float = inf
     blocking: bool = True
+    stretch: float = 1.0
 
 
 def calibrate(baseline: Period, current: Period) -> Calibrated:
@@ -53,47 +55,55 @@ def calibrate(baseline: Period, current: Period) -> Calibrated:
     engines = sequence_of_engines(baseline.requests, current.requests)
     bench = _Bench(baseline, current, engines)
     best = _Choice()
-    for options in (_limits, _budgets, _limits, _copies):
+    for options in (bench.structures, _limits, bench.stretches):
         best = bench.better(best, options(best))
     limits = bench.limits(best, both=True)
     a, b = bench.world(0, best), bench.world(1, best)
     replayed = a.serve(bench.limits(best, both=False)).waits
-    return Calibrated(a, b, limits, replayed, fit_of(a.seen.wait, replayed))
+    return Calibrated(a, b, limits, replayed, fit_of(a.wait, replayed))
 
 
 def _limits(best: _Choice) -> Iterator[_Choice]:
     """Seats and cache, the fewest first."""
     for seats, cache in sorted(product((False, True), repeat=2), key=sum):
-        yield _Choice(seats, cache, best.budget, best.blocking)
-
-
-def _budgets(best: _Choice) -> Iterator[_Choice]:
-    for budget in BUDGETS:
-        yield _Choice(best.seats, best.cache, budget, best.blocking)
-
-
-def _copies(best: _Choice) -> Iterator[_Choice]:
-    yield _Choice(best.seats, best.cache, best.budget, not best.blocking)
+        yield replace(best, seats=seats, cache=cache)
 
 
 class _Bench:
     """Both windows, and how well each choice replays them."""
 
     def __init__(self, baseline: Period, current: Period, engines: dict[str, int]) -> None:
-        self.seen = tuple(arrivals_of(period.requests, engines) for period in (baseline, current))
-        self.residual = tuple(
-            residual_of(seen, period.steps, engines)
-            for seen, period in zip(self.seen, (baseline, current), strict=True)
+        windows = baseline, current
+        self.seen = tuple(arrivals_of(window.requests, engines) for window in windows)
+        self.steps = tuple(
+            steps_of(window.steps, engines, seen.zero_us)
+            for window, seen in zip(windows, self.seen, strict=True)
         )
-        self.ceilings: tuple[Ceilings, ...] = tuple(ceilings_of(seen, len(engines)) for seen in self.seen)
+        self.ceilings = tuple(
+            ceilings_of(seen, steps, len(engines)) for seen, steps in zip(self.seen, self.steps, strict=True)
+        )
         self._worlds: dict[tuple[int, bool], World] = {}
+
+    def structures(self, best: _Choice) -> Iterator[_Choice]:
+        """Return budgets (the one that the steps show, or the usual ones), copies in the way and beside."""
+        seen = self.steps[0].budget
+        for budget in (inf, seen) if seen else (inf, *BUDGETS):
+            for blocking in (True, False):
+                yield replace(best, budget=budget, blocking=blocking)
+
+    def stretches(self, best: _Choice) -> Iterator[_Choice]:
+        """Return how much longer than the requests say the engine may have worked, where no step says it."""
+        for stretch in () if self.steps[0].n else STRETCHES:
+            yield replace(best, stretch=stretch)
 
     def world(self, side: int, choice: _Choice) -> World:
         """Return the baseline's (0) or the current (1) world."""
         key = side, choice.blocking
         if key not in self._worlds:
-            self._worlds[key] = world_of(self.seen[side], self.residual[side], choice.blocking)
-        return self._worlds[key]
+            base = self.world(0, replace(choice, stretch=1.0)).base if side else None
+            self._worlds[key] = world_of(self.seen[side], self.steps[side], choice.blocking, base)
+        world = self._worlds[key]
+        return replace(world, computing=world.computing * choice.stretch)
 
     def limits(self, choice: _Choice, both: bool) -> dict[int, Limits]:
         """Return each engine's limits as the baseline, or either window, reached them."""
@@ -103,8 +113,7 @@ class _Bench:
     def r2(self, side: int, choice: _Choice) -> float:
         """Return the fit of one window."""
         world: World = self.world(side, choice)
-        seen: Arrivals = world.seen
-        return fit_of(seen.wait, world.serve(self.limits(choice, both=side == 1)).waits).r2
+        return fit_of(world.wait, world.serve(self.limits(choice, both=side == 1)).waits).r2
 
     def better(self, best: _Choice, options: Iterator[_Choice]) -> _Choice:
         """Return the option that beats the best so far on the baseline, or ties there and beats it later.

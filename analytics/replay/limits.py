@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from otel_attrib.analytics.replay.arrivals import Arrivals
 from otel_attrib.analytics.replay.engine import Limits
+from otel_attrib.analytics.replay.steps import Steps
 
 __all__ = ["Ceilings", "ceilings_of"]
 
@@ -45,19 +46,20 @@ class Ceilings:
         }
 
 
-def ceilings_of(seen: Arrivals, engines: int) -> Ceilings:
-    """Return the ceilings that one window's requests reached."""
+def ceilings_of(seen: Arrivals, steps: Steps, engines: int) -> Ceilings:
+    """Return the ceilings that one window's requests reached; steps count the seats where there are any."""
     seats, cache = np.ones(engines), np.ones(engines)
     for code in range(engines):
         rows = np.flatnonzero(seen.engine == code)
         if rows.size:
             seats[code], cache[code] = _most_held(seen, rows)
+            seats[code] = steps.seats(code) or seats[code]
     return Ceilings(seats, cache)
 
 
 def _most_held(seen: Arrivals, rows: Ints) -> tuple[float, float]:
     """Return the most requests, and cached tokens, between admission and last token at one time."""
-    start = seen.admitted[rows]
+    start = seen.at[rows] + seen.queue[rows]
     end = start + seen.service[rows] + seen.holding[rows]
     sign = np.concatenate([np.ones(rows.size), -np.ones(rows.size)])
     order = np.lexsort((sign, np.concatenate([start, end])))  # who leaves makes room before who comes

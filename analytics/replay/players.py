@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.blocks import SLICES
 from otel_attrib.analytics.change.decompose import Change, decompose
 from otel_attrib.analytics.columns import Dimension, Rows
 from otel_attrib.analytics.replay.arrivals import Arrivals
@@ -82,10 +83,17 @@ def _engine_player(name: str, change: Change, rows: Rows, a: World, b: World, pl
 def _saved_computing(a: World, b: World) -> Floats:
     """Return what each arrival's own computing loses when put back to the baseline's level for its size."""
     baseline, current = _as_rows(a), _as_rows(b)
-    one_block = [np.zeros(rows.n, dtype=np.int64) for rows in (baseline, current)]
-    alone = decompose(baseline, current, 0.99, one_block[0], one_block[1])
+    blocks = [_slices(world.seen.at) for world in (a, b)]
+    alone = decompose(baseline, current, 0.99, blocks[0], blocks[1])
     saved: Floats = current.parts[:, 0] - alone.repaired[:, 0]
     return saved
+
+
+def _slices(at: Floats) -> Ints:
+    """Return (n,) which of twenty stretches with equally many arrivals each falls into."""
+    rank = np.empty(at.size, dtype=np.int64)
+    rank[np.argsort(at, kind="stable")] = np.arange(at.size)
+    return rank * SLICES // max(1, at.size)
 
 
 def _as_rows(world: World) -> Rows:
@@ -97,7 +105,7 @@ def _as_rows(world: World) -> Rows:
         parts=parts,
         observed=np.ones(parts.shape, dtype=np.bool_),
         time_us=seen.row,
-        prompt=seen.fresh,
+        prompt=seen.prompt,
         cached=np.zeros(seen.n),
         output=seen.output,
         dims={"model": Dimension.of(seen.model)},

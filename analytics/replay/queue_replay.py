@@ -137,8 +137,8 @@ class _Game:
         return jackknife(worth[:1], worth[1:, None], self.leaving.sizes)[0]
 
     def _own_wait(self) -> OwnWait:
-        a, b = self.model.baseline.seen, self.model.current.seen
-        scale = float(np.median(a.service)) or 1.0
+        a, b = self.model.baseline, self.model.current
+        scale = float(np.median(a.stay)) or 1.0
         return own_wait(a.wait, self.model.replayed, b.wait, self.as_seen.waits, scale)
 
     def _serve(self, undone: Coalition) -> Served:
@@ -162,13 +162,11 @@ class _Game:
 
         In its stay a request keeps its ratio to the replayed one: the model's misfit of it.
         """
-        seen, served = self.model.current, self._serve(absent)
-        waits = self.own.wait(served.waits, scheduler) - seen.seen.wait
-        ratio = np.divide(
-            served.stays, self.as_seen.stays, out=np.ones(seen.seen.n), where=self.as_seen.stays > 0
-        )
-        stay = seen.seen.service - (0.0 if seen.blocking else seen.seen.serving["kv_init"])
-        later: Floats = waits + stay * (ratio - 1)
+        world, served = self.model.current, self._serve(absent)
+        waits = self.own.wait(served.waits, scheduler) - world.wait
+        before = self.as_seen.stays
+        ratio = np.divide(served.stays, before, out=np.ones(world.seen.n), where=before > 0)
+        later: Floats = waits + world.stay * (ratio - 1)
         return later
 
 

@@ -1,0 +1,147 @@
+"""The recorded steps of the engines, and what they tell about the requests that they served.
+
+Where no steps were recorded everything here is empty, and the requests themselves have to tell.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from otel_attrib.analytics.replay.arrivals import Arrivals, engine_names
+from otel_attrib.analytics.replay.shares import Passed, line
+
+__all__ = ["Steps", "steps_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """m steps in order of engine and number. start, lasted: ms; prompt, decode: tokens computed in it."""
+
+    engine: Ints
+    number: Ints
+    start: Floats
+    lasted: Floats
+    prompt: Floats
+    decode: Floats
+    running: Floats
+
+    @property
+    def n(self) -> int:
+        """Return how many there are."""
+        return int(self.engine.size)
+
+    @property
+    def budget(self) -> float:
+        """Return the most tokens that one step computed; 0 where unknown."""
+        return float(np.nan_to_num(self.prompt + self.decode).max(initial=0.0))
+
+    def seats(self, engine: int) -> float:
+        """Return the most requests that an engine ran at once; 0 where unknown."""
+        return float(np.nan_to_num(self.running[self.engine == engine]).max(initial=0.0))
+
+    def first_of(self, seen: Arrivals) -> Ints:
+        """Return (n,) the place here of each request's first step, −1 where it is not known."""
+        if self.n == 0 or not (seen.first_step >= 0).any():
+            return np.full(seen.n, -1, dtype=np.int64)
+        span = int(max(self.number.max(), seen.first_step.max())) + 2
+        key, asked = self.engine * span + self.number, seen.engine * span + seen.first_step
+        place = np.minimum(np.searchsorted(key, asked), key.size - 1)
+        return np.where((key[place] == asked) & (seen.first_step >= 0), place, -1)
+
+    def passed(self, seen: Arrivals, copies: Floats) -> Passed | None:
+        """Return what passed in the steps that computed each prompt; nothing unless nine in ten are known."""
+        place = self.first_of(seen)
+        known = place >= 0
+        if (
+            seen.n == 0
+            or float(known.mean()) < 0.9
+            or np.isnan(self.lasted).any()
+            or np.isnan(self.prompt).any()
+        ):
+            return None
+        until = np.minimum(place + seen.chunks.astype(np.int64), self.n)
+        took, tokens = (
+            np.where(known, sums[until] - sums[place], np.nan)
+            for sums in (np.append(0.0, np.cumsum(column)) for column in (self.lasted, self.prompt))
+        )
+        took = np.where(np.isnan(took), seen.service, took)
+        tokens = np.maximum(np.nan_to_num(tokens), seen.fresh)
+        some = self.prompt > 0
+        return Passed(
+            took, tokens, self._copied(place, until, copies), line(self.prompt[some], self.lasted[some])[0]
+        )
+
+    def _copied(self, place: Ints, until: Ints, copies: Floats) -> Floats:
+        """Return (n,) ms of copies that fell into each request's steps, each in its owner's first."""
+        in_step = np.bincount(place[place >= 0], weights=copies[place >= 0], minlength=self.n)
+        sums = np.append(0.0, np.cumsum(in_step))
+        return np.where(place >= 0, sums[until] - sums[np.maximum(place, 0)], copies)
+
+    def entered(self, seen: Arrivals) -> Floats:
+        """Return (n,) when each request's first step began, nan where unknown."""
+        place = self.first_of(seen)
+        if self.n == 0:
+            return np.full(seen.n, np.nan)
+        return np.where(place >= 0, self.start[np.maximum(place, 0)], np.nan)
+
+    def rest_of_step(self, seen: Arrivals) -> Floats:
+        """Return (n,) ms for which a step that only decodes goes on after each arrival.
+
+        Where the step of that moment computed prompts (the replay will say whether one does), or none is
+        recorded, it is the mean rest of a step met at random: half of one.
+        """
+        rest = _half_a_step(seen)
+        for engine in np.unique(seen.engine):
+            own = (self.engine == engine) & ~(self.prompt > 0)
+            rows = np.flatnonzero(seen.engine == engine)
+            if own.any():
+                half = np.full(rows.size, float(np.median(self.lasted[own])) / 2)
+                rest[rows] = _to_the_end(seen.at[rows], self.start[own], self.lasted[own], half)
+        return rest
+
+
+def steps_of(table: pa.Table, engines: dict[str, int], zero_us: int) -> Steps:
+    """Return the steps of a window; times count from `zero_us`."""
+    if len(table) == 0:
+        empty = np.zeros(0)
+        return Steps(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), *(empty for _ in range(5)))
+    engine = np.array([engines.get(name, -1) for name in engine_names(table)], dtype=np.int64)
+    number = _numbers(table, "step").astype(np.int64)
+    start = (pc.cast(table["time"], pa.int64()).to_numpy(zero_copy_only=False) - zero_us) / 1000
+    order = np.lexsort((start, number, engine))
+    columns = [_numbers(table, name)[order] for name in ("prefill_tokens", "decode_tokens", "running")]
+    return Steps(
+        engine[order], number[order], start[order], _numbers(table, "duration_us")[order] / 1000, *columns
+    )
+
+
+def _numbers(table: pa.Table, name: str) -> Floats:
+    if name not in table.column_names:
+        return np.full(len(table), np.nan)
+    numbers: Floats = pc.cast(table[name], pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+    return numbers
+
+
+def _to_the_end(at: Floats, start: Floats, lasted: Floats, otherwise: Floats) -> Floats:
+    """Return the rest of the step that each arrival falls into, `otherwise` where it falls into none."""
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], (start + lasted)[order]
+    place = np.searchsorted(start, at, side="right") - 1
+    rest: Floats = np.where((place >= 0) & (at < end[place]), end[place] - at, otherwise)
+    return rest
+
+
+def _half_a_step(seen: Arrivals) -> Floats:
+    after = np.maximum(1.0, seen.output - 1)
+    rest = np.zeros(seen.n)
+    for engine in np.unique(seen.engine):
+        rows = np.flatnonzero((seen.engine == engine) & (seen.output > 1))
+        if rows.size:
+            rest[seen.engine == engine] = float(np.median(seen.holding[rows] / after[rows])) / 2
+    return rest

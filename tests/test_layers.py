@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "instrumentation": BASE | {"schema.attributes"},
     "doctor": BASE | {"config", "schema", "collector", "instrumentation", "__version__"},
     "demo": BASE | {"config", "schema"},
-    "fleet": BASE | {"config", "schema", "analytics", "collector"},
+    "fleet": BASE | {"config", "schema", "analytics", "collector", "instrumentation", "__version__"},
     "testing_clickhouse": BASE | {"schema"},
     "testing_otlp": BASE | {"schema"},
     "config": BASE,

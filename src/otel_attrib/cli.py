@@ -21,6 +21,7 @@ COMMANDS = {
     "up": "receive, store and answer, in one process",
     "run": "start an LLM server with instrumentation on",
     "why": "say what made the tail slower, and how sure that is",
+    "diff": "the same for two versions, windows or selections",
     "watch": "say so and why when the tail gets slower",
     "top": "watch the slowest stages live",
     "quantiles": "sliding P99 of TTFT, TPOT, TBT or E2E",
@@ -30,6 +31,7 @@ COMMANDS = {
     "sql": "run one read-only statement",
     "dashboards": "print a Grafana dashboard",
     "doctor": "check this installation and say how to mend it",
+    "simulate": "a model fleet, a fault, and the truth about it",
     "demo": "a real vLLM, a real fault, the answer",
 }
 
@@ -41,6 +43,7 @@ _EXTRAS = {
     **dict.fromkeys(("starlette", "uvloop"), "server"),
     "grafana_foundation_sdk": "grafana",
     "pynvml": "gpu",
+    **dict.fromkeys(("llvmlite", "numba"), "simulate"),
 }
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

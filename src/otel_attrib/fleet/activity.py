@@ -82,9 +82,8 @@ class _Adder:
     def by(self, bins: Ints, replica: Ints, values: Floats) -> Floats:
         """Return (K, replicas) sums."""
         size = (self.count + 1) * self.replicas
-        flat = np.bincount(bins * self.replicas + replica, values, size)
-        found: Floats = flat.reshape(self.count + 1, self.replicas)[:-1]
-        return found
+        flat: Floats = np.bincount(bins * self.replicas + replica, values, size).astype(np.float64)
+        return flat.reshape(self.count + 1, self.replicas)[:-1]
 
 
 def _own(scenario: Scenario, state: State, name: str, ends: Floats) -> Floats:

@@ -15,6 +15,7 @@ from otel_attrib.fleet.cards import card_named
 from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.tables import epoch_us
 from otel_attrib.fleet.terms import State
+from otel_attrib.schema.attributes import HW_ID
 from otel_attrib.schema.counters import COUNTERS, Counter
 
 __all__ = ["sample_table"]
@@ -216,7 +217,9 @@ def _assemble(
             "node": _words(nodes, found["node"]),
             "device": _words(devices, found["device"]),
             "service": _words([""], np.zeros(found["time"].size)),
-            "attributes": _attributes([counter for counter, _ in blocks], found["metric"]),
+            "attributes": _attributes(
+                [counter for counter, _ in blocks], found["metric"], devices, found["device"]
+            ),
             "value": pa.array(found["value"]),
         }
     )
@@ -227,11 +230,15 @@ def _words(labels: list[str], codes: Any) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, pa.array(labels)).cast(pa.string())
 
 
-def _attributes(counters: list[Counter], codes: Any) -> pa.Array:
-    """Return the attribute that tells counters of one name apart, as a map of one entry or none."""
+def _attributes(counters: list[Counter], codes: Any, devices: list[str], device: Any) -> pa.Array:
+    """Return what is said beside a value: the card, and what tells counters of one name apart."""
+    card = device < len(devices) - 1
     has = np.array([counter.select is not None for counter in counters])[codes]
-    offsets = np.concatenate([[0], np.cumsum(has)]).astype(np.int32)
-    keys = [(counter.select or ("", ""))[0] for counter in counters]
-    words = [(counter.select or ("", ""))[1] for counter in counters]
-    inner = codes[has]
-    return pa.MapArray.from_arrays(pa.array(offsets), _words(keys, inner), _words(words, inner))
+    offsets = np.concatenate([[0], np.cumsum(card.astype(np.int64) + has)]).astype(np.int32)
+    selects = [counter.select or ("", "") for counter in counters]
+    keys = np.concatenate([np.zeros(card.sum(), np.int64), codes[has] + 1])
+    words = np.concatenate([device[card], codes[has] + len(devices)])
+    order = np.argsort(np.concatenate([np.flatnonzero(card) * 2, np.flatnonzero(has) * 2 + 1]), kind="stable")
+    names = _words([HW_ID, *(key for key, _ in selects)], keys[order])
+    values = _words([*devices, *(word for _, word in selects)], words[order])
+    return pa.MapArray.from_arrays(pa.array(offsets), names, values)

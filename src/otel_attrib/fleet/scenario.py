@@ -32,7 +32,7 @@ class Fleet:
     cores: int = 96
     compute_efficiency: float = 0.0
     memory_efficiency: float = 0.0
-    service: str = "chat"
+    service: str = "model-fleet"
     engine: str = "vllm"
     version: str = "v1"
     next_version: str = "v2"

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import combinations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from otel_attrib.analytics.columns import Flags, Floats
-from otel_attrib.analytics.windows import Window
+from otel_attrib.analytics.windows import Window, rfc3339
 from otel_attrib.errors import UsageError
 from otel_attrib.fleet.activity import activity_of
 from otel_attrib.fleet.cards import card_named
@@ -72,6 +72,16 @@ class Simulation:
         middle = start + timedelta(seconds=self.spans.baseline_end - self.spans.warm)
         end = start + timedelta(seconds=self.spans.end - self.spans.warm)
         return Window(start, middle), Window(middle, end)
+
+    def starting(self, time: datetime) -> "Simulation":
+        """Return the same run with its baseline starting at `time`."""
+        windows = replace(self.scenario.windows, start=rfc3339(time))
+        return replace(self, scenario=replace(self.scenario, windows=windows))
+
+    @property
+    def length(self) -> timedelta:
+        """Return how long both windows last."""
+        return timedelta(seconds=self.spans.end - self.spans.warm)
 
     @property
     def truth(self) -> Truth:

@@ -176,8 +176,8 @@ def _whole(values: Floats | Ints, mask: Any = None) -> pa.Array:
 
 
 def _ids(scenario: Scenario, seed: int, n: int, digits: int) -> pa.Array:
-    """Make ids from the scenario's name and the seed: the same run gives the same ones."""
-    key = hashlib.sha256(f"{scenario.name} {seed}".encode()).digest()
+    """Make ids from the scenario's name, its time and the seed: the same run gives the same ones."""
+    key = hashlib.sha256(f"{scenario.name} {scenario.windows.start} {seed}".encode()).digest()
     raw = np.random.default_rng(list(key)).bytes(n * digits // 2).hex()
     return pa.array([raw[place : place + digits] for place in range(0, n * digits, digits)])
 

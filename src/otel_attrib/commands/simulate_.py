@@ -1,0 +1,132 @@
+"""Simulate a serving fleet in which something breaks, and say what is true of it.
+
+A scenario names machines, traffic and one fault (or none); --list shows those
+that come with the package, and a file of your own asks your own what-if. The
+model is a step loop of continuous batching whose times and counters follow from
+one state, so the cause is known: the run is repeated without the fault, and
+the difference of the two is printed as the truth.
+
+With --dsn or --url the run is sent to a store as spans and metrics, the way a
+real engine's are (--fast inserts its tables instead), and the `why` that asks
+about it is printed. --out writes Parquet. Without any of them nothing is
+written. The current window ends now, unless --start says when the baseline
+starts.
+"""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from otel_attrib.fleet import Simulation
+    from otel_attrib.fleet.deliver import Delivered
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    from otel_attrib.schema.store import add_store_arguments
+
+    parser.epilog = (
+        "example: otel-attrib simulate --list\n"
+        "         otel-attrib simulate clock-throttle --set fault.severity=3\n"
+        "         otel-attrib simulate pcie-width --dsn chdb:///tmp/fleet --fast"
+    )
+    parser.add_argument("scenario", nargs="?", metavar="SCENARIO", help="a name of --list, or a .toml file")
+    parser.add_argument("--list", action="store_true", help="show the scenarios that come with it")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="replace a field of the scenario, such as workload.load=0.75 (repeatable)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of all chance (0)")
+    parser.add_argument("--no-fault", action="store_true", help="the same requests, and nothing breaks")
+    parser.add_argument("--start", metavar="TIME", help="when the baseline starts (so that all ends now)")
+    parser.add_argument("--fast", action="store_true", help="insert tables, not spans (needs --dsn)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the tables as Parquet into DIR")
+    parser.add_argument("--json", action="store_true", help="print JSON (otel-attrib/simulate/1)")
+    add_store_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulate, deliver, print."""
+    from otel_attrib.errors import UsageError
+
+    if args.list:
+        return _list(args.json)
+    if not args.scenario:
+        raise UsageError("name a scenario (--list shows them) or a .toml file")
+    if args.fast and not args.dsn:
+        raise UsageError("--fast writes tables into a store: give its --dsn")
+    if args.seed < 0:
+        raise UsageError(f"--seed {args.seed} is below 0")
+    simulation = _simulated(args)
+    _show(args, simulation, _deliver(args, simulation))
+    return 0
+
+
+def _list(as_json: bool) -> int:
+    import json
+
+    from otel_attrib.commands.table import print_table
+    from otel_attrib.fleet import shipped
+
+    if as_json:
+        print(json.dumps({"schema": "otel-attrib/simulate/1", "scenarios": shipped()}))
+    else:
+        print_table(("scenario", "what happens"), list(shipped().items()), left=2)
+    return 0
+
+
+def _simulated(args: argparse.Namespace) -> "Simulation":
+    from datetime import UTC, datetime
+
+    from otel_attrib.analytics.windows import parse_time
+    from otel_attrib.fleet import load_scenario, simulate
+
+    found = simulate(load_scenario(args.scenario, tuple(args.set)), args.seed, fault=not args.no_fault)
+    if args.start:
+        return found.starting(parse_time(args.start))
+    if args.dsn or args.url or args.out is None:
+        return found.starting(datetime.now(UTC).replace(microsecond=0) - found.length)
+    return found
+
+
+def _deliver(args: argparse.Namespace, simulation: "Simulation") -> "list[Delivered]":
+    from otel_attrib.commands.progress import counted
+    from otel_attrib.fleet.deliver import deliver, deliver_fast, write_parquet
+
+    total = len(simulation.run.steps) + simulation.run.requests.n
+    done = []
+    if args.out:
+        with counted(f"writing {args.out}", None) as advance:
+            done.append(write_parquet(simulation, args.out, advance))
+    if args.fast:
+        from otel_attrib.schema.migrate import migrate
+        from otel_attrib.schema.store import open_store
+
+        with open_store(args.dsn) as store, counted("inserting", None) as advance:
+            if store.embedded:
+                migrate(store)
+            done.append(deliver_fast(simulation, store, advance))
+    elif args.dsn or args.url:
+        from otel_attrib.collector.imports.connection import delivery
+
+        with delivery(args.dsn, args.url) as to, counted("sending", total) as advance:
+            done.append(deliver(simulation, to, advance))
+    return done
+
+
+def _show(args: argparse.Namespace, simulation: "Simulation", done: "list[Delivered]") -> None:
+    import json
+
+    from otel_attrib.commands.simulated import as_dict, lines, question
+
+    ask = question(simulation, args.dsn, args.url)
+    if args.json:
+        print(json.dumps(as_dict(simulation, done, ask), ensure_ascii=False))
+    else:
+        print("\n".join(lines(simulation, done, ask)))

@@ -54,7 +54,8 @@ def layer_table(report: Report) -> Iterator[str]:
         ("unexplained", report.unexplained),
     ):
         if line is not None:
-            yield str(_Line(name, line.value, _share(line.value, delta), "", one_interval(line)))
+            width = one_interval(line) if line.variance else ""
+            yield str(_Line(name, line.value, _share(line.value, delta), "", width))
     yield str(_Line("sum", delta.value, _share(delta.value, delta), "", one_interval(delta)))
 
 
@@ -114,8 +115,13 @@ def _others(report: Report) -> Iterator[tuple[str, Estimate]]:
 
 def _estimates(lines: Iterable[tuple[str, Estimate]], delta: Estimate) -> Iterator[str]:
     yield f"  {'stage':22}{'ms':>9}{'share':>8}{'':7}{'95 % interval':>18}"
-    for name, line in (*lines, ("sum", delta)):
-        yield str(_Line(name, line.value, _share(line.value, delta), "", one_interval(line)))
+    listed = list(lines)
+    for name, line in listed:
+        if line.value:
+            yield str(_Line(name, line.value, _share(line.value, delta), "", one_interval(line)))
+    unmoved = [name for name, line in listed if not line.value]
+    yield from wrapped(f"{', '.join(unmoved)}: 0", "  ", "    ") if unmoved else ()
+    yield str(_Line("sum", delta.value, _share(delta.value, delta), "", one_interval(delta)))
 
 
 def golden_table(report: Report) -> Iterator[str]:

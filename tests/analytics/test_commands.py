@@ -156,7 +156,7 @@ def test_a_filter_that_nothing_matches_is_named(typed: Typed, capsys: pytest.Cap
     assert 4 == typed("why", "--where", "model=m9")
     assert 0 == typed("top", "--where", "model=m9", "--stages", "--window", "1h")
     out = " ".join(capsys.readouterr().out.split())
-    assert "no request matches --where model=m9 in the baseline (2026-" in out
+    assert "no request matches model=m9 in the baseline (2026-" in out
     assert f"no request with model=m9 in the 1h before {AT}" in out
 
 

@@ -64,7 +64,7 @@ def test_change_of_a_baseline_of_400_ms(delta: Estimate, expected: str) -> None:
 )
 def test_data(window: Counts, level: float, expected: str | None) -> None:
     """Each limit lets its own value pass, and one less is refused with the numbers."""
-    verdict = judge_data("baseline", window, level)
+    verdict = judge_data("the baseline", window, level)
 
     if expected is None:
         assert verdict is None

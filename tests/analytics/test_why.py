@@ -22,6 +22,7 @@ from otel_attrib.analytics.verdict import RULE
 from otel_attrib.analytics.why import explain
 from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import DataError
+from otel_attrib.schema.attributes import LAYERS
 from otel_attrib.schema.store import Store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -262,7 +263,7 @@ def test_hash_is_of_everything_else(store: Store, requests: Requests) -> None:
 
 
 def test_json_keys(store: Store, requests: Requests) -> None:
-    """The contract's keys, in its order, and the label that stages are no cause."""
+    """The contract's keys, in its order."""
     fill(store, requests, n=(600, 600))
     body = why(store).as_dict()
 
@@ -273,7 +274,8 @@ def test_json_keys(store: Store, requests: Requests) -> None:
     )
     assert expected.split() == list(body)
     assert "otel-attrib/why/1" == body["schema"]
-    assert ({}, None, None) == (body["layers"], body["workload_ms"], body["load_ms"])
+    assert list(LAYERS) == list(body["layers"])
+    assert ["ms", "share", "p", "ci_ms"] == list(body["layers"]["pcie"])
     assert ["from", "to", "n", "ms"] == list(body["baseline"])
     assert ["ms", "ci_ms"] == list(body["stages"]["prefill"])
     assert RULE == body["checks"]["rule"]
@@ -330,7 +332,7 @@ def test_text_answers_first_and_fits(store: Store, requests: Requests) -> None:
     assert report.baseline.ms is not None and report.current.ms is not None
     assert text.startswith(f"P99 TTFT rose {report.baseline.ms:.0f} → {report.current.ms:.0f} ms (+")
     assert " prefill, layer not known" in " ".join(text.split("\n")[:2])
-    assert "What is in the tail (bookkeeping, not a cause)" in text
+    assert "In which stage: change caused by the stage itself, at equal work" in text
     assert "TTFT: arrival at the server to first token written." in text
     assert max(map(len, text.splitlines())) <= 80
 

@@ -23,7 +23,7 @@ from otel_attrib.analytics.intervals import Estimate, student_quantile
 from otel_attrib.analytics.period import Period
 from otel_attrib.schema.attributes import LAYERS
 
-__all__ = ["judge_layers"]
+__all__ = ["judge_layers", "layers_of"]
 
 TOLD = 0.15
 """Signals weaker than this are not worth a line."""
@@ -45,16 +45,17 @@ def judge_layers(
     `hit` flags the current rows of the slices found (None: found here). `model` is what `weights.json`
     holds unless given. A change for the better is judged backwards: what was wrong in the baseline.
     """
-    weights = model or load_weights()
-    better = books.delta.value < 0
-    view = (
-        look(mirrored(books), current, baseline, None, level)
-        if better
-        else look(books, baseline, current, hit, level)
-    )
+    if books.delta.value < 0:
+        view = look(mirrored(books), current, baseline, None, level)
+    else:
+        view = look(books, baseline, current, hit, level)
+    return layers_of(books, view, model or load_weights())
+
+
+def layers_of(books: Books, view: View, weights: Weights) -> Layers:
+    """Divide the books' stages by what a view shows."""
     findings, missing = measure(view), missing_sensors(view)
-    judged = judge_view(view, findings, missing, weights)
-    return _assemble(books, view, findings, missing, judged)
+    return _assemble(books, view, findings, missing, judge_view(view, findings, missing, weights))
 
 
 def _assemble(

@@ -12,6 +12,21 @@ __all__ = ["SIGNALS"]
 HOST_STAGES = ("ingress", "tokenize", "egress", "decode_egress", "decode_batch_wait")
 
 
+THREADS = ("run_queue_wait", "cpu_throttled", "off_cpu", "cpu_pressure")
+LOUD = (
+    rise("run_queue_wait", 0.02),
+    rise("cpu_throttled", 0.02),
+    rise("off_cpu", 0.05),
+    rise("cpu_pressure", 0.02),
+    rise("memory_pressure", 0.02),
+    rise("cpu_steal", 0.02),
+    rise("cpu_clock", 0.05),
+    rise("gc_time", 0.01),
+    rise("tokenize_cpu", 0.02),
+)
+"""What would be heard if the host were at fault, each at half the change that its own signal needs."""
+
+
 def _host_steps(view: View) -> Finding | None:
     """How much of the steps' lengthening lies between the kernels."""
     best: Finding | None = None
@@ -63,16 +78,12 @@ def _one_card(view: View) -> Finding | None:
 
 
 def _quiet(view: View) -> Finding | None:
-    """Every sensor of the engine's threads was read and none moved."""
-    found = [
-        view.contrasts[key]
-        for key in ("run_queue_wait", "cpu_throttled", "off_cpu", "cpu_pressure")
-        if key in view.contrasts
-    ]
-    if not found:
+    """A sensor of the engine's threads was read, and none of the host's moved."""
+    if not any(key in view.contrasts for key in THREADS):
         return None
-    loudest = max(contrast.trust * saturate(contrast.change, 0.02) for contrast in found)
-    return Finding(max(0.0, 1 - 4 * loudest), "engine threads ran as before") if loudest < 0.25 else NOTHING
+    loudest = max(found.strength for measure in LOUD if (found := measure(view)) is not None)
+    text = "the engine's threads ran as before"
+    return Finding(1 - 4 * loudest, text) if loudest < 0.25 else NOTHING
 
 
 SIGNALS = (

@@ -21,14 +21,16 @@ __all__ = [
 ]
 
 STEADY = 0.05
+FEW = 0.1
+"""Of so small a part of the bytes before, what each copy takes to start is most of its time."""
 Measure = Callable[[View], Finding | None]
 """What a signal does with a view."""
 
 
 def per_byte(view: View, what: str) -> tuple[float, float] | None:
-    """Return (time per byte now over before, trust), None without both counters on both sides."""
+    """Return (time per byte now over before, trust), None without both counters or with hardly a byte."""
     time, size = view.contrasts.get(f"{what}_time"), view.contrasts.get(f"{what}_bytes")
-    if time is None or size is None or min(time.before, size.before, size.after) <= 0:
+    if time is None or size is None or time.before <= 0 or size.after <= FEW * size.before:
         return None
     ratio = (time.after / size.after) / (time.before / size.before)
     return ratio, 1.0 if time.paired else 0.75

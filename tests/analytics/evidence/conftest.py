@@ -36,6 +36,9 @@ TTFT = tuple(name for name in STAGE_US if not name.startswith("decode_"))
 QUIET = {
     "gpu_clock": 1980.0,
     "gpu_throttled": 0.0,
+    "gpu_temperature": 60.0,
+    "gpu_power": 400.0,
+    "gpu_power_limit": 700.0,
     "gpu_utilization": 0.7,
     "sm_activity": 0.4,
     "dram_activity": 0.5,
@@ -66,7 +69,8 @@ class Scene:
     """A fleet of `nodes` × `engines` of `ranks` cards; what is given for "after" holds on `hit` alone.
 
     `stages`: factors of stage times after. `counters`: levels (rates for totals) after. `missing`: counters
-    that nobody read. `books`: stage → ms, made from `stages` unless given.
+    that nobody read. `books`: stage → ms, made from `stages` unless given. `prompts`: prompt tokens of a
+    prefill step after. `first_minute`: only requests of the first minute after a deploy were slow.
     """
 
     nodes: int = 2
@@ -84,6 +88,9 @@ class Scene:
     n: int = 2_000
     every: float = 5.0
     unread: bool = False
+    prompts: int = 512
+    first_minute: bool = False
+    deploy: bool = False
     without_steps: bool = False
 
     def judged(self) -> Layers:
@@ -101,8 +108,9 @@ class Scene:
                 for name in names
             }
         stages = {name: Estimate(value, (0.02 * value) ** 2 + 1e-6, 19.0) for name, value in ms.items()}
-        stages["outside"] = Estimate(0.0, 1e-6, 19.0)
-        delta = Estimate(sum(e.value for e in stages.values()), 1.0, 19.0)
+        stages.setdefault("outside", Estimate(0.0, 1e-6, 19.0))
+        spread = sum(e.variance for e in stages.values())
+        delta = Estimate(sum(e.value for e in stages.values()), spread, 19.0)
         return Books(self.metric, delta, stages, no_change(), no_change(), no_change(), self.replay_valid)
 
     def period(self, after: bool) -> Period:
@@ -116,7 +124,12 @@ class Scene:
             requests=requests,
             steps=NO_TABLE if self.without_steps else self._steps(after, window),
             samples=NO_TABLE if self.unread else self._samples(after, window),
+            marks=self._marks(window) if after and (self.deploy or self.first_minute) else NO_TABLE,
         )
+
+    def _marks(self, window: Window) -> pa.Table:
+        start = window.bounds_us()["from_us"]
+        return pa.table({"time": pa.array([start], STAMP), "kind": ["deploy"], "name": ["v2"]})
 
     def _requests(self, after: bool, window: Window) -> pa.Table:
         rng = np.random.default_rng(11 + after)
@@ -124,6 +137,8 @@ class Scene:
         at = np.sort(rng.integers(0, LENGTH * 10**6, self.n)) + start
         node, engine = rng.integers(0, self.nodes, self.n), rng.integers(0, self.engines, self.n)
         struck = np.array([after and self.hit(i, j) for i, j in zip(node, engine, strict=True)])
+        if self.first_minute:
+            struck &= at < start + 60 * 10**6
         columns = {}
         for name, mean in STAGE_US.items():
             times = mean * np.exp(0.3 * rng.standard_normal(self.n) - 0.045)
@@ -172,7 +187,8 @@ class Scene:
         for node in range(self.nodes):
             for engine in range(self.engines):
                 struck = after and self.hit(node, engine)
-                prompts = np.where(np.arange(400) % 4 == 0, 512, 0)
+                most = self.prompts if struck else 512
+                prompts = np.where(np.arange(400) % 4 == 0, most, 0)
                 columns = {}
                 for name, mean in healthy.items():
                     level = self.steps.get(name, mean) if struck else mean

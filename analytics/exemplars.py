@@ -51,7 +51,9 @@ def exemplars_of(
     near = np.argsort(rows.values, kind="stable")[first - 1 : last][weight > weight.max() / 1000]
     parts = rows.parts[near]
     largest = parts.argmax(axis=1)
-    grown = rows.names.index(max(stages, key=lambda name: stages[name].value)) if stages else -1
+    # A stage of the engine's steps (`decode` for a first token) is no part of the request's own time.
+    own = [name for name in stages if name in rows.names]
+    grown = rows.names.index(max(own, key=lambda name: stages[name].value)) if own else -1
     ids = rows.trace_ids[near].astype(str)
     order = np.lexsort((ids, np.abs(rows.values[near] - shown_ms), largest != grown))
     chosen: dict[str, Exemplar] = {}

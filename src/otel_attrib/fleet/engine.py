@@ -18,7 +18,7 @@ from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.terms import INDEX, TERMS, State, worst
 from otel_attrib.fleet.workload import Requests, lengths
 
-__all__ = ["CPU", "Costs", "Run", "capacity", "costs", "kernel", "serve", "served_requests"]
+__all__ = ["CPU", "Costs", "Run", "capacity", "costs", "kernel", "quiet", "serve", "served_requests"]
 
 # CPU time in seconds: (a step, a sequence of it) before and after the pass; tokenising a request and a token.
 CPU = {
@@ -302,21 +302,43 @@ def served_requests(run: Run, name: str) -> Floats:
     return column
 
 
+def quiet(
+    scenario: Scenario, model: str, queued: Floats, prompt: Ints, output: Ints, shared: Ints
+) -> tuple[Floats, Floats]:
+    """Serve requests through one replica without any chance or fault; return (requests, steps) of the kernel.
+
+    `queued` ascending. Every prefix in `shared` is found on the card as often as `fleet.hit_rate` says.
+    """
+    n = queued.size
+    largest = int((prompt + output).max())
+    cost = costs(scenario, model_named(model), largest)
+    offsets = np.concatenate([[0], np.cumsum(output)]).astype(np.int64)
+    luck = (np.arange(n) * 0.6180339887498949) % 1.0  # evenly spread, in no order that lengths could follow
+    served, steps, _, _ = kernel().run(
+        queued,
+        prompt,
+        output,
+        shared,
+        np.zeros(n, dtype=np.bool_),
+        luck,
+        offsets,
+        np.zeros(1),
+        np.array([[term.neutral for term in TERMS]]),
+        scenario.fleet.hit_rate,
+        cost.cost,
+        cost.limits,
+        np.ones((1, 4)),
+        np.zeros((1, 3)),
+    )
+    return served, steps
+
+
 def capacity(scenario: Scenario) -> float:
     """Return the requests per second that the fleet can serve: one replica of each model, 400 at once."""
-    rng = np.random.default_rng([11])
-    prompt, output, shared = lengths(scenario.workload, 400, rng)
-    zeros = np.zeros(400)
-    terms = np.array([[term.neutral for term in TERMS]])
     rate = 0.0
     for model in scenario.models:
-        cost = costs(scenario, model_named(model), int((prompt + output).max()))
-        offsets = np.concatenate([[0], np.cumsum(output)]).astype(np.int64)
-        luck, host = rng.random(400), rng.random(400) < scenario.fleet.host_cache_share
-        _, steps, _, _ = kernel().run(
-            zeros, prompt, output, shared, host, luck, offsets, np.zeros(1), terms,
-            scenario.fleet.hit_rate, cost.cost, cost.limits, np.ones((1, 4)), np.full((1, 3), 1.0),
-        )  # fmt: skip
+        prompt, output, shared = lengths(scenario.workload, 400, np.random.default_rng([11]))
+        _, steps = quiet(scenario, model, np.zeros(400), prompt, output, shared)
         # The end, when the batch runs empty, is no steady state: up to nine tenths of the work.
         work = np.cumsum(steps[:, 3] + steps[:, 4])
         last = int(np.searchsorted(work, 0.9 * work[-1]))

@@ -123,11 +123,11 @@ def _budget(severity: float, card: Card) -> dict[str, float]:
 
 
 def _fragmentation(severity: float, card: Card) -> dict[str, float]:
-    return {"blocks": _at(severity, 0.72, 0.64, 0.58)}
+    return {"blocks": _at(severity, 0.7, 0.62, 0.52)}
 
 
 def _preemption(severity: float, card: Card) -> dict[str, float]:
-    return {"blocks": _at(severity, 0.7, 0.6, 0.52)}
+    return {"blocks": _at(severity, 0.7, 0.63, 0.57)}
 
 
 def _seats(severity: float, card: Card) -> dict[str, float]:
@@ -163,12 +163,12 @@ def _collection(severity: float, card: Card) -> dict[str, float]:
 
 
 def _cpu_clock(severity: float, card: Card) -> dict[str, float]:
-    slower = _at(severity, 2.0, 3.0, 4.0)
+    slower = _at(severity, 2.0, 3.5, 5.0)
     return {"cpu": slower, "cpu_clock": 1 / slower}
 
 
 def _tokenizer(severity: float, card: Card) -> dict[str, float]:
-    return {"tokenize": _at(severity, 5.0, 9.0, 16.0), "version": 1.0}
+    return {"tokenize": _at(severity, 6.0, 12.0, 22.0), "version": 1.0}
 
 
 def _loss(severity: float, card: Card) -> dict[str, float]:

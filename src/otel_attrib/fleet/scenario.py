@@ -28,7 +28,7 @@ class Fleet:
     kv_blocks: int = 0
     block_size: int = 16
     hit_rate: float = 0.7
-    host_cache_share: float = 0.5
+    host_cache_share: float = 0.0
     cores: int = 96
     compute_efficiency: float = 0.0
     memory_efficiency: float = 0.0

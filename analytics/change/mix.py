@@ -1,10 +1,11 @@
 """What a change of the work alone does to a quantile: the baseline's rows weighted like the current work.
 
 The work z is model, prompt and output tokens: what users asked for. Batch size, node, version and cache
-hits are the server's, carry faults, and are never adjusted for. Cells of z are bins of equal count, finer
-at the large end. A cell with under 20 baseline rows cannot be priced: its current rows are "new workload".
+hits are the server's, carry faults, and are never adjusted for. A cell of z with under 20 baseline rows
+cannot be priced: its current rows are "new workload".
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +17,8 @@ from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 __all__ = ["LEAST_ROWS", "Cells", "cells_of", "ratios", "weighted_quantile"]
 
 LEAST_ROWS = 20
-FINE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995)
-COARSE = (0.25, 0.5, 0.75, 0.9, 0.97)
+BODY = 20  # bins of equal count below; at the large end a bin has a quarter of the rows above it
+BEYOND = 0.02  # of the baseline's range (of log tokens) that a size may lie outside it
 
 
 @dataclass(frozen=True)
@@ -41,29 +42,76 @@ class Cells:
 
 
 def cells_of(baseline: Rows, current: Rows) -> Cells:
-    """Cut the work of both windows into cells."""
+    """Cut the work of both windows into cells: by model, by the main size, and by the other if there is one.
+
+    Bins of the main size hold ever fewer rows towards the largest, where a quantile's rows are; within a bin
+    the other size is cut coarsely. Sizes far beyond the baseline's have cells of their own.
+    """
     by_output = any(stage.startswith("decode_") for stage in baseline.names)
-    columns = [(baseline.prompt, current.prompt, COARSE if by_output else FINE)]
-    if by_output:
-        columns.append((baseline.output, current.output, COARSE))
-    codes = _models(baseline, current)
-    for a, b, levels in columns:
-        both = np.concatenate([a, b])
-        inner = np.unique(np.quantile(both, levels))
-        codes = codes * (inner.size + 1) + np.searchsorted(inner, both, side="right")
-    cells = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+    sizes = [(rows.output, rows.prompt) if by_output else (rows.prompt,) for rows in (baseline, current)]
+    a, b = _models(baseline, current)
+    pairs = [(np.log1p(first), np.log1p(second)) for first, second in zip(*sizes, strict=True)]
+    for edges, pair in [*((_ends, pair) for pair in pairs), *zip((_fine, _coarse), pairs, strict=False)]:
+        a, b = _cut(a, b, *pair, edges)
+    cells = np.unique(np.concatenate([a, b]), return_inverse=True)[1].astype(np.int64)
     first, second = cells[: baseline.n], cells[baseline.n :]
     counts = np.bincount(first, minlength=1 + int(cells.max()))
     return Cells(first, second, counts >= LEAST_ROWS)
 
 
-def _models(baseline: Rows, current: Rows) -> Ints:
+def _cut(
+    a: Ints, b: Ints, size_a: Floats, size_b: Floats, edges: Callable[[Floats], Floats]
+) -> tuple[Ints, Ints]:
+    """Cut every cell by a size, at edges read off its baseline rows."""
+    codes_a, codes_b = np.zeros_like(a), np.zeros_like(b)
+    start = 0
+    for cell in range(1 + int(max(a.max(), b.max()))):
+        mine_a, mine_b = np.flatnonzero(a == cell), np.flatnonzero(b == cell)
+        inner = edges(np.sort(size_a[mine_a]))
+        codes_a[mine_a] = start + np.searchsorted(inner, size_a[mine_a], side="right")
+        codes_b[mine_b] = start + np.searchsorted(inner, size_b[mine_b], side="right")
+        start += inner.size + 1
+    return codes_a, codes_b
+
+
+def _ends(ordered: Floats) -> Floats:
+    """Return the range of the sizes, a little widened."""
+    if ordered.size < LEAST_ROWS:
+        return np.zeros(0)
+    margin = BEYOND * (1 + ordered[-1] - ordered[0])
+    return np.array([ordered[0] - margin, ordered[-1] + margin])
+
+
+def _fine(ordered: Floats) -> Floats:
+    """Return edges of bins of ever fewer rows, from 1/BODY of them down to the least."""
+    n = ordered.size
+    if n < LEAST_ROWS:
+        return np.zeros(0)
+    ranks = [n]
+    while ranks[-1] > LEAST_ROWS * 1.25 and len(ranks) < 500:
+        above = n - ranks[-1]
+        ranks.append(ranks[-1] - max(int(1.25 * LEAST_ROWS), min(n // BODY, above // 4)))
+    return np.unique(ordered[[rank for rank in ranks[1:] if rank > LEAST_ROWS]])
+
+
+def _coarse(ordered: Floats) -> Floats:
+    n = ordered.size
+    if n < LEAST_ROWS:
+        return np.zeros(0)
+    levels = [level for level in (0.5, 0.8, 0.95) if n * (1 - level) >= 2 * LEAST_ROWS]
+    return np.unique(ordered[(np.array(levels) * n).astype(np.int64)])
+
+
+def _models(baseline: Rows, current: Rows) -> tuple[Ints, Ints]:
+    """Return each row's model, numbered over both windows."""
     if "model" not in baseline.dims or "model" not in current.dims:
-        return np.zeros(baseline.n + current.n, dtype=np.int64)
+        return np.zeros(baseline.n, dtype=np.int64), np.zeros(current.n, dtype=np.int64)
     sides = [rows.dims["model"] for rows in (baseline, current)]
     labels = sorted({label for side in sides for label in side.labels})
-    numbers = [np.array([labels.index(label) for label in side.labels], dtype=np.int64) for side in sides]
-    return np.concatenate([number[side.codes] for number, side in zip(numbers, sides, strict=True)])
+    first, second = (
+        np.array([labels.index(x) for x in side.labels], dtype=np.int64)[side.codes] for side in sides
+    )
+    return first, second
 
 
 def ratios(a: Ints, b: Ints, priced: Flags) -> Floats:

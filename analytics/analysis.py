@@ -16,14 +16,18 @@ from typing import Any
 from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.blocks import Counts, block_ids
 from otel_attrib.analytics.books import SUM_TOLERANCE_MS, Books
+from otel_attrib.analytics.causes import TAIL_ROWS
 from otel_attrib.analytics.change.decompose import Change, decompose
+from otel_attrib.analytics.change.whole import over_whole
 from otel_attrib.analytics.counted import counts_of
 from otel_attrib.analytics.evidence import Layers, judge_layers
+from otel_attrib.analytics.evidence.weights import load_weights
 from otel_attrib.analytics.exemplars import exemplars_of
 from otel_attrib.analytics.findings import Evidence, LayerLine, SliceLine
+from otel_attrib.analytics.folded import fold_pair
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import OUTSIDE, Metric
-from otel_attrib.analytics.notes import changed_coverage, never_observed, note_all
+from otel_attrib.analytics.notes import changed_coverage, means_of, never_observed, note_all, note_new_work
 from otel_attrib.analytics.period import Period
 from otel_attrib.analytics.replay import Replay, replay_queue
 from otel_attrib.analytics.report import Report, Side
@@ -31,9 +35,11 @@ from otel_attrib.analytics.slices.find import find_slices
 from otel_attrib.analytics.slices.found import Slices
 from otel_attrib.analytics.verdict import (
     INSUFFICIENT,
+    Facts,
     Verdict,
-    judge_change,
+    conclude,
     judge_data,
+    more_rows,
     rows_above,
     threshold,
 )
@@ -78,6 +84,7 @@ class _Found:
     """What the steps of the calculation gave."""
 
     change: Change
+    certified: bool
     replay: Replay
     slices: Slices
     books: Books
@@ -111,8 +118,8 @@ def analyse(
         verdict=verdict,
         metric=metric,
         level=level,
-        baseline=_side(pair, 0, found.change.before if found else None),
-        current=_side(pair, 1, found.change.after if found else None),
+        baseline=_side(pair, 0, found.change.before.value if found else _alone(pair, 0)),
+        current=_side(pair, 1, found.change.after.value if found else _alone(pair, 1)),
         delta=None,
         p_regression=None,
         stages={},
@@ -121,6 +128,7 @@ def analyse(
         notes=told,
         where=dict(where or {}),
         seed=seed,
+        means=means_of(*pair.counts, baseline.window, current.window),
     )
     return _filled(blank, pair, found) if found else blank
 
@@ -129,21 +137,13 @@ def _paired(
     baseline: Period, current: Period, metric: Metric, level: float, sides: tuple[Naming, Naming]
 ) -> _Pair:
     counts = counts_of(baseline, metric), counts_of(current, metric)
-    folded = changed_coverage(*counts)
-    before, after = (replace(p, rows=p.rows.fold(folded)) if folded else p for p in (baseline, current))
-    return _Pair(metric, level, before, after, counts, folded + never_observed(*counts), sides)
+    left_out = changed_coverage(*counts) + never_observed(*counts)
+    return _Pair(metric, level, *fold_pair(baseline, current, metric), counts, left_out, sides)
 
 
 def _find(pair: _Pair, displayed: tuple[float, float] | None) -> _Found:
     baseline, current = pair.periods
-    change = decompose(
-        baseline.rows,
-        current.rows,
-        pair.level,
-        block_ids(baseline.rows, baseline.window),
-        block_ids(current.rows, current.window),
-        displayed=displayed or _displayed(pair),
-    )
+    change, certified = _change(pair, displayed)
     replay = replay_queue(baseline, current, change, pair.level)
     books = Books(
         metric_name=pair.metric.name,
@@ -156,7 +156,25 @@ def _find(pair: _Pair, displayed: tuple[float, float] | None) -> _Found:
     )
     slices = find_slices(baseline.rows, current.rows, pair.level)
     layers = judge_layers(books, baseline, current, slices.hit, level=pair.level)
-    return _Found(change, replay, slices, books, layers)
+    return _Found(change, certified, replay, slices, books, layers)
+
+
+def _change(pair: _Pair, displayed: tuple[float, float] | None) -> tuple[Change, bool]:
+    """Return the change, and whether every row of the current window was looked at that can matter."""
+    baseline, current = pair.periods
+    change = decompose(
+        baseline.rows,
+        current.rows,
+        pair.level,
+        block_ids(baseline.rows, baseline.window),
+        block_ids(current.rows, current.window),
+        displayed=displayed or _displayed(pair),
+    )
+    if current.rows.total <= current.rows.n:
+        return change, change.certificate
+    upper = current.upper
+    whole = over_whole(change, baseline.rows, current.rows, upper, pair.level) if upper else None
+    return whole or change, whole is not None
 
 
 def _displayed(pair: _Pair) -> tuple[float, float] | None:
@@ -180,7 +198,15 @@ def _judge(pair: _Pair, found: _Found | None, where: dict[str, str]) -> Verdict:
             return refused
     if found is None:
         return Verdict(INSUFFICIENT, "a window holds no request")
-    return judge_change(pair.metric, found.change.delta, found.change.before.value)
+    return conclude(pair.metric, found.change.delta, found.change.before.value, found.layers, _facts(pair))
+
+
+def _facts(pair: _Pair) -> Facts:
+    return Facts(
+        tail_rows=min(rows_above(counts.measured, pair.level) for counts in pair.counts),
+        complete=min(counts.complete for counts in pair.counts),
+        threshold=load_weights().threshold,
+    )
 
 
 def _empty(side: Naming, period: Period, where: dict[str, str]) -> str:
@@ -189,12 +215,20 @@ def _empty(side: Naming, period: Period, where: dict[str, str]) -> str:
     return f"{what} in {side.called} ({rfc3339(period.window.start)}…{rfc3339(period.window.end)})"
 
 
-def _side(pair: _Pair, which: int, shown: Estimate | None) -> Side:
+def _alone(pair: _Pair, which: int) -> float | None:
+    """Return the quantile of a window whose other one holds nothing."""
+    period = pair.periods[which]
+    if period.displayed is not None or not period.rows.n:
+        return period.displayed
+    return harrell_davis.quantile(period.rows.values, pair.level)
+
+
+def _side(pair: _Pair, which: int, shown: float | None) -> Side:
     side = pair.sides[which]
     return Side(
         window=pair.periods[which].window,
         n=pair.counts[which].measured,
-        ms=shown.value if shown else None,
+        ms=shown,
         name=side.name,
         where=dict(side.selection),
     )
@@ -220,10 +254,16 @@ def _filled(blank: Report, pair: _Pair, found: _Found) -> Report:
         tail_accounting=_named(change.tail_accounting, pair.left_out),
         slices=_slice_lines(pair, found.slices),
         evidence=tuple(Evidence(e.layer, e.speaks_for, e.counter, e.text) for e in layers.evidence),
-        deciding=layers.deciding,
+        deciding=(*_rows_wanted(pair), *layers.deciding),
+        notes=(*blank.notes, *note_new_work(change.new_workload_share)),
         exemplars=exemplars_of(pair.current.rows, pair.level, change.after.value, stages),
-        checks={**blank.checks, **_sum_checks(found)},
+        checks={**blank.checks, **_sum_checks(pair, found)},
     )
+
+
+def _rows_wanted(pair: _Pair) -> tuple[str, ...]:
+    n = min(counts.measured for counts in pair.counts)
+    return (more_rows(n, pair.level, TAIL_ROWS),) if rows_above(n, pair.level) < TAIL_ROWS else ()
 
 
 def _layer_lines(layers: Layers) -> dict[str, LayerLine]:
@@ -265,7 +305,6 @@ def _data_checks(pair: _Pair) -> dict[str, Any]:
         "rows_above": {name: rows_above(n, pair.level) for name, n in zip(names, measured, strict=True)},
         "blocks": {name: int(c.sizes.size) for name, c in zip(names, pair.counts, strict=True)},
         "missing_stages": _missing(*pair.counts),
-        "decomposition": {name: p.way for name, p in zip(names, pair.periods, strict=True)},
     }
 
 
@@ -281,11 +320,21 @@ def _missing(baseline: Counts, current: Counts) -> dict[str, dict[str, float]]:
     }
 
 
-def _sum_checks(found: _Found) -> dict[str, Any]:
+def _ways(pair: _Pair, certified: bool) -> dict[str, str]:
+    """Say which rows of each window the lines of the change are of."""
+    upper = pair.current.upper
+    ways = {"baseline": pair.baseline.way, "current": pair.current.way}
+    if certified and upper:
+        return {**ways, "current": f"the {upper.rows.n:,} of {upper.rows.total:,} rows that can matter"}
+    return ways
+
+
+def _sum_checks(pair: _Pair, found: _Found) -> dict[str, Any]:
     change, replay = found.change, found.replay
     return {
         "sum_error_ms": round(found.books.sum_error_ms, 12),
-        "certificate": change.certificate,
+        "certificate": found.certified,
+        "decomposition": _ways(pair, found.certified),
         "size_fit": {
             model: {stage: round(r2, 6) for stage, r2 in fit.items() if stage != OUTSIDE}
             for model, fit in change.fit.items()

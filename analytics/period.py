@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from otel_attrib.analytics.blocks import Counts
+from otel_attrib.analytics.change.whole import UpperRows
 from otel_attrib.analytics.columns import Dimension, Rows
 from otel_attrib.analytics.filters import DIMENSIONS
 from otel_attrib.analytics.metric import Metric
@@ -30,7 +31,9 @@ class Period:
 
     Where the window holds more than was fetched, `rows` and `requests` are a sample of it, `way` says
     which, `counts` are those of the whole window (None: count `requests`) and `displayed` is the
-    quantile in ms of the whole window, which the sample is tilted to (None: the sample's own).
+    quantile in ms of the whole window, which the sample is tilted to (None: the sample's own), within
+    `bound` of it, relative. `upper` holds the window's rows that can matter to the path of a change,
+    where they were few enough.
     """
 
     window: Window
@@ -41,7 +44,9 @@ class Period:
     marks: pa.Table = field(default_factory=lambda: NO_TABLE)
     counts: Counts | None = None
     displayed: float | None = None
+    bound: float = 0.0
     way: str = "all rows"
+    upper: UpperRows | None = None
 
 
 def rows_of(requests: pa.Table, metric: Metric, total: int | None = None) -> Rows:

@@ -25,7 +25,7 @@ from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store
 
-__all__ = ["STATE_SECONDS", "Bound", "Point", "Sliding", "slide", "slide_table"]
+__all__ = ["SKETCH_ERROR", "STATE_SECONDS", "Bound", "Point", "Sliding", "slide", "slide_table"]
 
 STATE_SECONDS = 10
 SKETCH_ERROR = 0.01

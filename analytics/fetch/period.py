@@ -19,6 +19,7 @@ from otel_attrib.analytics.fetch.surroundings import fetch_marks, fetch_samples,
 from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, Filter
 from otel_attrib.analytics.metric import Metric
 from otel_attrib.analytics.period import Period, rows_of
+from otel_attrib.analytics.quantiles import SKETCH_ERROR
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
@@ -107,6 +108,7 @@ def _sample(
         rows=replace(rows, total=total),
         requests=requests,
         displayed=shown.ms,
+        bound=SKETCH_ERROR if states else 0.0,
         way=_way(total, rows.n, states),
         **_surround(store, window, requests, stretches),
     )
@@ -132,7 +134,7 @@ def _stretch(
 
 
 def _way(total: int, n: int, states: bool) -> str:
-    source = "10 s states, within 1 %" if states else "all rows"
+    source = "10 s states (within 1 %)" if states else "all rows"
     return f"1 in {total / max(1, n):.3g} rows, closed on the quantile of {source}"
 
 

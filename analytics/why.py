@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from otel_attrib.analytics.analysis import WHY_SIDES, Naming, analyse
-from otel_attrib.analytics.fetch import fetch_period
+from otel_attrib.analytics.fetch import fetch_pair
 from otel_attrib.analytics.matrix import MATRIX_METRICS, matrix_of
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.question import Question
@@ -18,9 +18,9 @@ def explain(store: Store, question: Question, exact: bool = False) -> Report:
 
     Of a large window only what can matter is fetched; `exact` fetches every request.
     """
-    baseline, current = (
-        fetch_period(store, question.metric, window, where, question.level, exact=exact)
-        for window, where in zip((question.baseline, question.current), question.filters(), strict=True)
+    windows = question.baseline, question.current
+    baseline, current = fetch_pair(
+        store, question.metric, windows, question.filters(), question.level, exact=exact
     )
     return analyse(
         baseline,

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from otel_attrib.analytics.blocks import Counts
 from otel_attrib.analytics.windows import Window
 
-__all__ = ["changed_coverage", "means_of", "never_observed", "note_all"]
+__all__ = ["changed_coverage", "means_of", "never_observed", "note_all", "note_new_work"]
 
 COVERAGE_CHANGE = 0.10  # share of requests; past it the two windows do not measure the same thing
+NEW_WORK = 0.05  # share of the requests
 WORTH_SAYING = 0.10  # relative change of the mix or the load
 
 
@@ -55,6 +56,16 @@ def note_all(
         *_mix(means),
         *_load(means),
         *_failures(baseline, current),
+    )
+
+
+def note_new_work(share: float) -> tuple[str, ...]:
+    """Say it where many current requests have no like in the baseline, by model and size."""
+    if share <= NEW_WORK:
+        return ()
+    return (
+        f"{_percent(share)} of the requests are of a model or size that the baseline hardly holds: what they"
+        " added is unexplained",
     )
 
 

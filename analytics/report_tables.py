@@ -19,6 +19,7 @@ from otel_attrib.analytics.wording import (
 
 __all__ = ["golden_table", "layer_table", "stage_table", "tail_table"]
 
+SMALLEST_MS = 0.005  # below it a number would be written as 0.00
 WORTH_A_LINE = 0.005  # share of the change below which layers are put together
 
 
@@ -117,9 +118,9 @@ def _estimates(lines: Iterable[tuple[str, Estimate]], delta: Estimate) -> Iterat
     yield f"  {'stage':22}{'ms':>9}{'share':>8}{'':7}{'95 % interval':>18}"
     listed = list(lines)
     for name, line in listed:
-        if line.value:
+        if abs(line.value) >= SMALLEST_MS:
             yield str(_Line(name, line.value, _share(line.value, delta), "", one_interval(line)))
-    unmoved = [name for name, line in listed if not line.value]
+    unmoved = [name for name, line in listed if abs(line.value) < SMALLEST_MS]
     yield from wrapped(f"{', '.join(unmoved)}: 0", "  ", "    ") if unmoved else ()
     yield str(_Line("sum", delta.value, _share(delta.value, delta), "", one_interval(delta)))
 

@@ -26,6 +26,7 @@ __all__ = [
     "conclude",
     "judge_change",
     "judge_data",
+    "more_rows",
     "rows_above",
     "threshold",
 ]
@@ -44,6 +45,7 @@ BLOCKS = 8
 COMPLETE = 0.90
 REST_SHARE = 0.5
 REST_LOW = 0.4
+SLOWER = 0.15
 OFFERED_LEVELS = (0.99, 0.98, 0.95, 0.9, 0.75, 0.5)
 
 RULE = (
@@ -56,7 +58,8 @@ RULE = (
     " counter of its own (or the replayed queue) speaks for it and none against, at least 50 rows lie above"
     " the quantile on both sides, and clocks agree to a quarter of the smallest stage blamed; two layers of"
     " at least 25 % each and 65 % together are a CAUSE_SET. MIX (other requests) and LOAD (more requests)"
-    " need half of the rise, surely 40 %. GLOBAL means real and not traced to one layer."
+    " need half of the rise, surely 40 %, and LOAD steps that are not 15 % longer at equal work. GLOBAL"
+    " means real and not traced to one layer."
 )
 
 
@@ -109,6 +112,13 @@ def _too_few(name: str, n: int, level: float) -> str:
     )
 
 
+def more_rows(n: int, level: float, needed: float) -> str:
+    """Return what would give `needed` rows above the quantile where the smaller window holds `n` values."""
+    fitting = next((offer for offer in OFFERED_LEVELS if rows_above(n, offer) >= needed), None)
+    longer = f"longer windows ({round(needed / (1 - level))} values each; the smaller holds {n})"
+    return f"{longer}, or --quantile {fitting}" if fitting else longer
+
+
 def judge_change(metric: Metric, delta: Estimate, baseline_ms: float) -> Verdict:
     """Return the verdict on a change whose data passed `judge_data` on both sides."""
     low, high = delta.interval()
@@ -144,14 +154,18 @@ def conclude(metric: Metric, delta: Estimate, baseline_ms: float, layers: Layers
 
 
 def _rest_of(layers: Layers) -> Verdict | None:
-    """Return MIX or LOAD where it is half of the rise, and surely two fifths."""
+    """Return MIX or LOAD where it is half of the rise, and surely two fifths.
+
+    Steps that became longer at equal work fill a queue as more requests do: then it is not called load.
+    """
     lines = (
         (MIX, "other requests than before", layers.workload.value, layers.workload_low),
         (LOAD, "more requests than before", layers.load.value, layers.load_low),
     )
     for word, text, ms, low in sorted(lines, key=lambda line: -line[2]):
         share = ms / layers.delta if layers.delta else 0.0
-        if share >= REST_SHARE and low >= REST_LOW:
+        slow = word == LOAD and (layers.slower or 0.0) > SLOWER
+        if share >= REST_SHARE and low >= REST_LOW and not slow:
             return Verdict(word, f"{text} make {100 * share:.0f} % of the rise, at least {100 * low:.0f} %")
     return None
 

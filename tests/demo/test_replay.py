@@ -63,7 +63,8 @@ def test_text_keeps_to_80_columns() -> None:
 
     assert 0 == done.returncode
     assert [] == [line for line in lines if len(line) > 80]
-    first = lines[lines.index("") + 1 :][:2]
+    answers = lines[lines.index("") + 1 :]
+    first = [line for line in answers[: answers.index("")] if not line.startswith(" ")]
     assert ["cpu-hog: P99 TTFT", "small-cache: P99 TTFT"] == [
         line.rpartition("TTFT")[0] + "TTFT" for line in first
     ]

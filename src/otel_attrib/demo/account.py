@@ -1,5 +1,6 @@
 """The account of a run: what each phase looked like, what `why` said of each fault, and whether it fits."""
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -16,8 +17,6 @@ __all__ = ["Account", "make_account"]
 
 # `why` ends with 0, 3 or 4 when it could judge; anything else is a fault of its own.
 JUDGED = (0, 3, 4)
-# Share of the change below which a stage is not named in the first lines.
-WORTH_NAMING = 0.05
 NOT_FOUND = ("NO_REGRESSION", "INSUFFICIENT")
 PHASE = """
 SELECT count() AS requests, countIf(status != 'ok') AS not_ok, sum(preemptions) AS preemptions,
@@ -64,7 +63,7 @@ class Account:
 
     def _headline(self) -> Iterator[str]:
         for phase, answer in self.answers:
-            yield _headline(phase, answer.body)
+            yield from _headline(phase, answer)
 
     def _answers(self) -> Iterator[str]:
         said: set[str] = set()
@@ -109,16 +108,10 @@ def _ms(value: float | None) -> str:
     return "-" if value is None else f"{value:.{1 if value < 100 else 0}f} ms"
 
 
-def _headline(phase: Phase, body: dict[str, Any]) -> str:
-    before, after = body["baseline"]["ms"], body["current"]["ms"]
-    if before is None or after is None:
-        return f"{phase.name}: {body['verdict']}"
-    grown = sorted(body["stages"].items(), key=lambda item: -item[1]["ms"])[:2]
-    worth = [
-        (stage, change["ms"]) for stage, change in grown if change["ms"] > WORTH_NAMING * (after - before)
-    ]
-    named = ", ".join(f"{stage} {ms:+.0f} ms" for stage, ms in worth)
-    return f"{phase.name}: P99 TTFT {before:.0f} → {after:.0f} ms; in the tail {named or 'no one stage'}"
+def _headline(phase: Phase, answer: Answer) -> list[str]:
+    """Return the first line of the answer, which may itself be two."""
+    said = answer.text.partition(f"\n{answer.body['verdict']}: ")[0]
+    return textwrap.wrap(f"{phase.name}: {' '.join(said.split())}", 80, subsequent_indent="  ")
 
 
 def _folded(command: str) -> str:

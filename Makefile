@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 VLLM := src/otel_attrib/demo/install_vllm.sh
 
-.PHONY: help init vllm demo test lint types fix docs bench serve lock
+.PHONY: help init vllm demo test lint types fix docs bench prove prove-quick serve lock
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,12 @@ docs: init ## write the generated reference pages anew
 
 bench: init ## every benchmark beside its peers; the figures go to build/bench
 	@scripts/bench.sh
+
+prove: init ## the attribution against every peer on twenty seeds of simulated faults; writes docs/proof.md
+	@$(BIN)/python -m benchmarks.attribution.prove $(ARGS)
+
+prove-quick: init ## the same on two seeds, into build/attribution
+	@$(BIN)/python -m benchmarks.attribution.prove --quick --docs build/attribution/docs $(ARGS)
 
 serve: init ## receiver, store and query API on loopback
 	@$(BIN)/otel-attrib up $(ARGS)

@@ -27,21 +27,20 @@ class Truth:
     """What paired runs (fault on and off, same seed) say of one run; ms of the change at the quantile.
 
     `culprits` are the layers that were broken, largest paired ms first; empty for a null or a decoy.
-    `verdict` is the right word: CAUSE, MIX, LOAD or NO_REGRESSION. `faint` marks a fault whose paired
+    `verdicts` are the right words: CAUSE, MIX, LOAD, NO_REGRESSION. `faint` marks a fault whose paired
     effect is below what counts as a rise: silence about it is right, and so is its name.
-    `where` is the broken slice; `onset_us` is when it began.
+    `rest_ms` is what no fault did: workload, load and the chance of two windows. `where` is the broken slice.
     """
 
-    verdict: str
+    verdicts: tuple[str, ...]
     culprits: tuple[str, ...]
     faint: bool
     layers_ms: dict[str, float]
     stages_ms: dict[str, float]
-    workload_ms: float
-    load_ms: float
+    rest_ms: float
     delta_ms: float
     where: dict[str, str] = field(default_factory=dict)
-    onset_us: int | None = None
+    about: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,4 +103,4 @@ def write_truth(path: Path, truth: Truth) -> None:
 def read_truth(path: Path) -> Truth:
     """Read the truth of one run."""
     found: dict[str, Any] = json.loads(path.read_text())
-    return Truth(**{**found, "culprits": tuple(found["culprits"])})
+    return Truth(**{**found, "culprits": tuple(found["culprits"]), "verdicts": tuple(found["verdicts"])})

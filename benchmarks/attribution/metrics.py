@@ -67,12 +67,12 @@ def false_attribution(runs: Runs) -> Figure:
 def verdict_accuracy(runs: Runs) -> Figure:
     """Return how often the word was the true one where nothing was broken (MIX, LOAD, NO_REGRESSION)."""
     judged = _flags(runs, lambda r: r.clean and bool(r.answer.verdict))
-    return ratio_of(judged * _flags(runs, lambda r: r.answer.verdict == r.truth.verdict), judged)
+    return ratio_of(judged * _flags(runs, lambda r: r.answer.verdict in r.truth.verdicts), judged)
 
 
 def confusion(runs: Runs) -> dict[tuple[str, str], int]:
     """Return how many runs have each pair of true and answered verdict, in the order of the words."""
-    pairs = [(run.truth.verdict, run.answer.verdict or "-") for run in runs]
+    pairs = [("/".join(run.truth.verdicts), run.answer.verdict or "-") for run in runs]
     return {pair: pairs.count(pair) for pair in sorted(set(pairs))}
 
 
@@ -84,9 +84,9 @@ def _l1(found: dict[str, float], true: dict[str, float], delta: float) -> float:
 
 
 def layer_errors(runs: Runs) -> Floats:
-    """Return Σ |ms − true ms| / |ΔP99| over layers, workload and load, by run; NaN where none is given.
+    """Return Σ |ms − true ms| / |ΔP99| over the layers and the rest of ΔP99, by run; NaN where none is given.
 
-    A method without a line for workload or load says 0 there.
+    The rest is what a method puts on no layer (workload, load, unexplained), against what no fault did.
     """
     return np.array([_layer_error(run) for run in runs], dtype=np.float64)
 
@@ -95,9 +95,9 @@ def _layer_error(run: Outcome) -> float:
     answer, truth = run.answer, run.truth
     if answer.layers_ms is None:
         return np.nan
-    beside = {"workload": answer.workload_ms or 0.0, "load": answer.load_ms or 0.0}
-    true = {"workload": truth.workload_ms, "load": truth.load_ms}
-    return _l1({**answer.layers_ms, **beside}, {**truth.layers_ms, **true}, truth.delta_ms)
+    rest = truth.delta_ms - sum(answer.layers_ms.values())
+    true = {**truth.layers_ms, "rest": truth.rest_ms}
+    return _l1({**answer.layers_ms, "rest": rest}, true, truth.delta_ms)
 
 
 def layer_error(runs: Runs) -> Figure:
@@ -117,17 +117,14 @@ def stage_error(runs: Runs) -> Figure:
 
 
 def slice_f1(runs: Runs) -> Figure:
-    """Return F1 over attribute=value pairs of the slices named for faults that have one.
+    """Return the mean F1 of the requests in the slices named, over faults of a slice; none named is 0.
 
-    A run counts 2·both / (named + true); a method that names no slices has none.
+    A method that names no slices at all has none.
     """
     judged = [run for run in runs if run.fault and run.truth.where]
-    if not any(run.answer.where is not None for run in judged):
-        return mean_of(np.array([]))
-    named = [set((run.answer.where or {}).items()) for run in judged]
-    true = [set(run.truth.where.items()) for run in judged]
-    both = np.array([2.0 * len(a & b) for a, b in zip(named, true, strict=True)])
-    return ratio_of(both, np.array([float(len(a) + len(b)) for a, b in zip(named, true, strict=True)]))
+    if not any(run.overlap is not None for run in judged):
+        return mean_of(np.array([np.nan]))
+    return mean_of(np.array([run.overlap or 0.0 for run in judged]))
 
 
 def risk_coverage(runs: Runs) -> tuple[Floats, Floats]:

@@ -1,14 +1,16 @@
 """The figures of the proof over runs that were judged by hand."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from benchmarks.attribution import metrics
 from benchmarks.attribution.case import Truth
-from benchmarks.attribution.outcome import Outcome
+from benchmarks.attribution.outcome import Outcome, only_where, overlap
 from benchmarks.attribution.peers.answer import Answer
 from benchmarks.attribution.resampling import mean_of, ratio_of
 
@@ -16,9 +18,9 @@ from benchmarks.attribution.resampling import mean_of, ratio_of
 def truth(*culprits: str, faint: bool = False, verdict: str = "", **more: Any) -> Truth:
     """A truth of 100 ms, all of it the first culprit's."""
     layers = {culprits[0]: 100.0} if culprits else {}
-    fixed: dict[str, Any] = {"layers_ms": layers, "stages_ms": {}, "workload_ms": 0.0, "load_ms": 0.0}
+    fixed: dict[str, Any] = {"layers_ms": layers, "stages_ms": {}, "rest_ms": 0.0}
     word = verdict or ("CAUSE" if culprits else "NO_REGRESSION")
-    return Truth(word, culprits, faint, **{**fixed, "delta_ms": 100.0, **more})
+    return Truth((word,), culprits, faint, **{**fixed, "delta_ms": 100.0, **more})
 
 
 def outcome(true: Truth, layer: str | None, score: float = 0.5, run: str = "r", **more: Any) -> Outcome:
@@ -71,8 +73,8 @@ def test_verdicts_of_clean_runs() -> None:
 
 
 def test_layer_error_counts_every_line() -> None:
-    """60 of 100 ms right, 30 on a wrong layer, 10 on workload: 40 + 30 + 10 over 100."""
-    run = outcome(truth("gpu"), "gpu", layers_ms={"gpu": 60.0, "cpu": 30.0}, workload_ms=10.0)
+    """60 of 100 ms right, 30 on a wrong layer, 10 on none: 40 + 30 + 10 over 100."""
+    run = outcome(truth("gpu"), "gpu", layers_ms={"gpu": 60.0, "cpu": 30.0})
 
     assert pytest.approx(0.8) == metrics.layer_error([run]).value
 
@@ -84,12 +86,31 @@ def test_layer_error_of_no_change_is_unknown() -> None:
     assert 0 == metrics.layer_error([run]).n
 
 
-def test_slice_f1() -> None:
-    """One of two pairs named rightly, and one too many: 2·1 / (2 + 2)."""
-    where = {"node": "n1", "gpu": "n1:GPU-0"}
-    run = outcome(truth("gpu", where=where), "gpu", where={"node": "n1", "tenant": "t0"})
+def test_slices_are_compared_by_their_requests() -> None:
+    """Two names of one slice are one; of 4 requests named and 2 true, 2 are shared: F1 = 2·2 / (4 + 2)."""
+    requests = pa.table({"node": ["a", "a", "a", "a", "b"], "gpu_set": ["0,1", "0,1", "2", "2", "0"]})
 
-    assert 0.5 == metrics.slice_f1([run]).value
+    assert 1.0 == overlap(requests, {"gpu_set": "2"}, {"node": "a", "gpu_set": "2"})
+    assert pytest.approx(2 / 3) == overlap(requests, {"node": "a"}, {"node": "a", "gpu_set": "1"})
+
+
+def test_slice_f1_counts_silence_as_nought() -> None:
+    """A fault whose slice is not named at all counts 0; a fault of the whole fleet is not asked for."""
+    sliced = truth("gpu", where={"node": "n1"})
+    runs = [
+        replace(outcome(sliced, "gpu"), overlap=0.8),
+        outcome(sliced, "gpu"),
+        outcome(truth("gpu"), "gpu"),
+    ]
+
+    assert (0.4, 2) == (metrics.slice_f1(runs).value, metrics.slice_f1(runs).n)
+
+
+def test_nothing_is_named_without_a_rise() -> None:
+    """Behind the same test of a rise, a peer that always names something is silent on a quiet run."""
+    quiet = only_where(outcome(truth(), "gpu"), rose=False)
+
+    assert 0.0 == metrics.false_attribution([quiet]).value
 
 
 def test_risk_coverage_takes_the_surest_first() -> None:

@@ -53,7 +53,7 @@ def test_error_counter_blames_the_card(made: Made) -> None:
     """The card with CRC errors is blamed, whatever the latency did."""
     found = ask("error_counter", made(counter="nvlink_crc"))
 
-    assert ("nvlink", {"gpu": "n1:GPU-0"}) == (found.layer, found.where)
+    assert ("nvlink", {"node": "n1", "gpu_set": "GPU-0"}) == (found.layer, found.where)
     assert None is ask("error_counter", made()).layer
 
 

@@ -12,6 +12,8 @@ from otel_attrib.schema.counters import COUNTERS, Counter
 
 __all__ = ["Series", "read_series"]
 
+SEPARATOR = "\x1f"
+
 
 @dataclass(frozen=True)
 class Series:
@@ -46,13 +48,16 @@ def _of(samples: pa.Table, counter: Counter) -> Iterator[Series]:
     if not len(table):
         return
     places = np.array(
-        [f"{n}\0{d}" for n, d in zip(table["node"].to_pylist(), table["device"].to_pylist(), strict=True)]
+        [
+            f"{n}{SEPARATOR}{d}"
+            for n, d in zip(table["node"].to_pylist(), table["device"].to_pylist(), strict=True)
+        ]
     )
     time = pc.cast(pc.cast(table["time"], pa.timestamp("us")), pa.int64()).to_numpy().astype(np.int64)
     values = table["value"].to_numpy().astype(np.float64)
     for place in np.unique(places):
         chosen = places == place
-        node, device = str(place).split("\0")
+        node, device = str(place).split(SEPARATOR)
         series = _measured(counter, time[chosen], values[chosen])
         if series[0].size >= 2:
             yield Series(counter, node, device, *series)

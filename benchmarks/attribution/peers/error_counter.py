@@ -22,7 +22,7 @@ def answer(baseline: Period, current: Period, level: float) -> Answer:
         return Answer(None, note="no error counter grew")
     series = read_series(current.samples)[place]
     rate = grown[place]
-    where = {"gpu": f"{series.node}:{series.device}"}
+    where = {"node": series.node, "gpu_set": series.device}
     return Answer(
         series.counter.layer, rate / (1 + rate), guess=series.counter.layer, where=where, note=" ".join(place)
     )

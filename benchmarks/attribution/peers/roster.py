@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["PEERS", "Peer"]
+__all__ = ["PEERS", "PRODUCT", "Peer"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Peer:
     gives: str
     slow: bool = False
 
+
+PRODUCT = Peer("product", "otel-attrib", "", "layers")
 
 PEERS = (
     Peer("tail_accounting", "tail accounting", "", "stages"),

@@ -88,6 +88,7 @@ def _assemble(
         refused=dict(view.refused),
         clock_uncertainty_us=view.clock_uncertainty_us,
         claims={layer: _smallest_claim(books, rows, layer) for layer in LAYERS},
+        slower=view.slower,
     )
 
 

@@ -59,7 +59,8 @@ class Layers:
     `coverage` is the share of the stages' change that lies on layers whose sensors were read.
     `workload_low` and `load_low` are the lower ends of the 95 % intervals of these lines' shares.
     `claims[layer]` is the smallest stage that a layer is blamed for, in ms. `clock_uncertainty_us` is None
-    where no sample tells of it.
+    where no sample tells of it. `slower` is by how much engine steps of the hit engines are longer at equal
+    work (0.2: a fifth), None where no step was recorded.
     """
 
     lines: dict[str, LayerLine]
@@ -78,6 +79,7 @@ class Layers:
     refused: dict[str, int] = field(default_factory=dict)
     clock_uncertainty_us: float | None = None
     claims: dict[str, float] = field(default_factory=dict)
+    slower: float | None = None
 
     @property
     def delta(self) -> float:

@@ -96,7 +96,7 @@ def change_text(view: View, contrast: Contrast) -> str:
 
 def _scaled(contrast: Contrast) -> tuple[str, str, str]:
     counter = counter_named(contrast.key)
-    if counter.unit == "1":
+    if counter.unit == "1" and counter.most <= 1:
         return f"{100 * contrast.before:.3g}", f"{100 * contrast.after:.3g}", " %"
     if counter.unit == "s" and counter.kind == "total":
         return f"{1000 * contrast.before:.3g}", f"{1000 * contrast.after:.3g}", " ms a second"
@@ -105,7 +105,7 @@ def _scaled(contrast: Contrast) -> tuple[str, str, str]:
     if counter.unit in ("s", "Hz"):
         scale, unit = (1000, " ms") if counter.unit == "s" else (1e-6, " MHz")
         return f"{scale * contrast.before:.3g}", f"{scale * contrast.after:.4g}", unit
-    unit = "" if counter.unit.startswith("{") else f" {counter.unit}"
+    unit = "" if counter.unit == "1" or counter.unit.startswith("{") else f" {counter.unit}"
     return f"{contrast.before:.4g}", f"{contrast.after:.4g}", unit
 
 

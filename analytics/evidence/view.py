@@ -55,6 +55,12 @@ class View:
         seen = "pcie_receive" in self.contrasts or "pcie_width" in self.contrasts
         return self.hit.ranks > 1 and not known and seen and "nvlink_crc" not in self.contrasts
 
+    @property
+    def slower(self) -> float | None:
+        """Return by how much steps of the hit engines are longer at equal work, None without steps."""
+        found = [change.relative for (_, column), change in self.steps.items() if column == "duration_us"]
+        return max(found, default=None)
+
     def of(self, *stages: str) -> float:
         """Return the share of the change that lies in these stages."""
         return sum(self.share.get(stage, 0.0) for stage in stages)

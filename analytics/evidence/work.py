@@ -40,6 +40,14 @@ class Work:
     figures: dict[str, tuple[float, float]] = field(default_factory=dict)
     hit_rate: tuple[float, float] | None = None
 
+    @property
+    def services(self) -> float:
+        """Return by how much prefill and KV together grew, relative; 0 where they are unknown."""
+        names = [name for name in ("prefill", "kv_init") if name in self.before_us]
+        before = sum(self.before_us[name] for name in names)
+        grown = sum(self.before_us[name] * (self.ratios[name] - 1) for name in names)
+        return grown / before if before else 0.0
+
     def change(self, figure: str) -> float:
         """Return after minus before of a figure; 0 where it was not observed."""
         before, after = self.figures.get(figure, (0.0, 0.0))

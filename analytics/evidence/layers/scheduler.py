@@ -101,18 +101,14 @@ def _changed(view: View) -> Finding | None:
 
 
 def _services_slower(view: View) -> Finding | None:
-    ratios = [view.work.ratios[name] for name in ("prefill", "decode_forward") if name in view.work.ratios]
-    if not ratios:
+    if not view.work.ratios:
         return None
-    slower = max(ratios) - 1
     if view.replay_valid:
         return NOTHING
+    slower = max(view.work.services, view.work.ratios.get("decode_forward", 1.0) - 1)
     strength = saturate(slower - 0.05, 0.15)
-    return (
-        Finding(strength, f"the services themselves are {100 * slower:.0f} % slower at equal work")
-        if strength > 0
-        else NOTHING
-    )
+    text = f"the services themselves are {100 * slower:.0f} % slower at equal work"
+    return Finding(strength, text) if strength > 0 else NOTHING
 
 
 SIGNALS = (

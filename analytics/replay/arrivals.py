@@ -45,7 +45,7 @@ class Arrivals:
     held: Floats
     output: Floats
     batch: Floats
-    model: NDArray[np.str_]
+    tenant: NDArray[np.str_]
     zero_us: int
 
     @property
@@ -86,7 +86,7 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
         held=(prompt + output)[order],
         output=output[order],
         batch=_numbers(requests, "batch_size_mean")[order],
-        model=_words(requests, "model")[order],
+        tenant=_words(requests, "tenant")[order],
         zero_us=zero,
     )
 

@@ -5,12 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from otel_attrib.analytics.period import Period
 from otel_attrib.analytics.replay.arrivals import arrivals_of, sequence_of_engines
-from otel_attrib.analytics.replay.engine import Limits
+from otel_attrib.analytics.replay.engine import Limits, Served
 from otel_attrib.analytics.replay.gate import Fit, fit_of
 from otel_attrib.analytics.replay.limits import ceilings_of
 from otel_attrib.analytics.replay.steps import steps_of
@@ -18,10 +15,9 @@ from otel_attrib.analytics.replay.world import World, world_of
 
 __all__ = ["Calibrated", "calibrate"]
 
-Floats = NDArray[np.float64]
-
 BUDGETS = tuple(float(2**power) for power in range(9, 15))
 STRETCHES = (0.95, 1.03, 1.06, 1.1, 1.15, 1.2)
+HIGHER = 1.1
 BETTER = 0.005  # a further limit has to earn its place: R² that much higher
 
 
@@ -32,7 +28,7 @@ class Calibrated:
     baseline: World
     current: World
     limits: dict[int, Limits]
-    replayed: Floats
+    replayed: Served
     fit: Fit
 
 
@@ -59,8 +55,8 @@ def calibrate(baseline: Period, current: Period) -> Calibrated:
         best = bench.better(best, options(best))
     limits = bench.limits(best, both=True)
     a, b = bench.world(0, best), bench.world(1, best)
-    replayed = a.serve(bench.limits(best, both=False)).waits
-    return Calibrated(a, b, limits, replayed, fit_of(a.wait, replayed))
+    replayed = a.serve(bench.limits(best, both=False))
+    return Calibrated(a, b, limits, replayed, bench.fit(0, best))
 
 
 def _limits(best: _Choice) -> Iterator[_Choice]:
@@ -74,13 +70,18 @@ class _Bench:
 
     def __init__(self, baseline: Period, current: Period, engines: dict[str, int]) -> None:
         windows = baseline, current
+        self.engines = len(engines)
         self.seen = tuple(arrivals_of(window.requests, engines) for window in windows)
         self.steps = tuple(
             steps_of(window.steps, engines, seen.zero_us)
             for window, seen in zip(windows, self.seen, strict=True)
         )
         self.ceilings = tuple(
-            ceilings_of(seen, steps, len(engines)) for seen, steps in zip(self.seen, self.steps, strict=True)
+            ceilings_of(seen, steps, self.engines) for seen, steps in zip(self.seen, self.steps, strict=True)
+        )
+        self.length_ms = tuple(
+            window.window.bounds_us()["to_us"] / 1000 - seen.zero_us / 1000
+            for window, seen in zip(windows, self.seen, strict=True)
         )
         self._worlds: dict[tuple[int, bool], World] = {}
 
@@ -100,20 +101,22 @@ class _Bench:
         """Return the baseline's (0) or the current (1) world."""
         key = side, choice.blocking
         if key not in self._worlds:
-            base = self.world(0, replace(choice, stretch=1.0)).base if side else None
-            self._worlds[key] = world_of(self.seen[side], self.steps[side], choice.blocking, base)
-        world = self._worlds[key]
-        return replace(world, computing=world.computing * choice.stretch)
+            cost = self.world(0, replace(choice, stretch=1.0)).cost if side else None
+            found = world_of(self.seen[side], self.steps[side], self.engines, choice.blocking, cost)
+            self._worlds[key] = found
+        return replace(self._worlds[key], stretch=choice.stretch)
 
     def limits(self, choice: _Choice, both: bool) -> dict[int, Limits]:
         """Return each engine's limits as the baseline, or either window, reached them."""
         ceilings = self.ceilings[0].joined(self.ceilings[1]) if both else self.ceilings[0]
         return ceilings.limits(choice.seats, choice.cache, choice.budget)
 
-    def r2(self, side: int, choice: _Choice) -> float:
-        """Return the fit of one window."""
-        world: World = self.world(side, choice)
-        return fit_of(world.wait, world.serve(self.limits(choice, both=side == 1)).waits).r2
+    def fit(self, side: int, choice: _Choice) -> Fit:
+        """Return the fit of one window, over the requests that were admitted within it."""
+        world = self.world(side, choice)
+        replayed = world.serve(self.limits(choice, both=side == 1)).waits
+        inside = world.seen.at + world.seen.queue <= self.length_ms[side]
+        return fit_of(world.wait[inside], replayed[inside])
 
     def better(self, best: _Choice, options: Iterator[_Choice]) -> _Choice:
         """Return the option that beats the best so far on the baseline, or ties there and beats it later.
@@ -121,10 +124,22 @@ class _Bench:
         A budget is chosen on the baseline alone: a ceiling of the current window counts only where it is
         no lower than what the baseline reached, and no such bound is known of a budget.
         """
-        reached = self.r2(0, best)
+        reached = self.fit(0, best).r2
         for option in options:
-            fit = self.r2(0, option)
-            tied = abs(fit - reached) <= BETTER and option.budget == best.budget
-            if fit > reached + BETTER or (tied and self.r2(1, option) > self.r2(1, best) + BETTER):
-                best, reached = option, fit
+            r2 = self.fit(0, option).r2
+            tied = abs(r2 - reached) <= BETTER and self._may_tell(best, option)
+            if r2 > reached + BETTER or (tied and self.fit(1, option).r2 > self.fit(1, best).r2 + BETTER):
+                best, reached = option, r2
         return best
+
+    def _may_tell(self, best: _Choice, option: _Choice) -> bool:
+        """Return whether the current window may decide: of a ceiling only what the baseline never came near.
+
+        Requests that wait below a level that the baseline held wait for another reason.
+        """
+        if option.budget != best.budget:
+            return False
+        before, both = self.ceilings[0], self.ceilings[0].joined(self.ceilings[1])
+        seats = both.seats.max() > HIGHER * before.seats.max()
+        cache = both.cache.max() > HIGHER * before.cache.max()
+        return (seats or option.seats == best.seats) and (cache or option.cache == best.cache)

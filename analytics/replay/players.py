@@ -1,9 +1,9 @@
 """Whose change the replay takes back: the engine's stages, others that moved the quantile, decoding.
 
-Prefill is repaired as what the request alone made the engine compute (`shares.py`): what its prefill
-took grows with the prompts beside it, and those are the load's or another player's doing, which the
-replay itself brings about. Other stages are repaired by the path that split the change. Decoding is no
-stage of TTFT, yet decides how long a seat stays taken; its pace is judged at equal batch size.
+Prefill is repaired as what the request alone made the engine do (`step_cost.py`): what its prefill took
+grows with the prompts beside it, and those are the load's or another player's doing, which the replay
+itself brings about. Other stages are repaired by the path that split the change. Decoding is no stage of
+TTFT, yet decides how long a seat stays taken; its pace is that of steps without prompts.
 """
 
 from dataclasses import dataclass, replace
@@ -11,20 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from otel_attrib.analytics.blocks import SLICES
-from otel_attrib.analytics.change.decompose import Change, decompose
-from otel_attrib.analytics.columns import Dimension, Rows
-from otel_attrib.analytics.replay.arrivals import Arrivals
+from otel_attrib.analytics.change.decompose import Change
+from otel_attrib.analytics.columns import Rows
+from otel_attrib.analytics.replay.work import work_as_before
 from otel_attrib.analytics.replay.world import Undone, World
 
-__all__ = ["DECODE", "ENGINE", "QUEUE", "Player", "players_of"]
+__all__ = ["DECODE", "QUEUE", "Player", "players_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 QUEUE = "queue"
 DECODE = "decode_forward"
-ENGINE = ("kv_init", "prefill")
 BEFORE = ("ingress", "tokenize")
 MOST = 4
 LEAST_SHARE = 0.02
@@ -43,15 +41,16 @@ class Player:
 def players_of(change: Change, rows: Rows, a: World, b: World, place: Ints) -> list[Player]:
     """Return the players, at most four beside the scheduler; `place` is each row's arrival, or −1.
 
-    The engine's stages always play where they were observed: what they do to others does not show in
+    Prefill always plays, copies where they hold the engine up: what they do to others does not show in
     their own time. Others play when their interval leaves out zero and they are 2 % of the change.
     """
-    found = [_engine_player(name, change, rows, a, b, place) for name in ENGINE if _seen(rows, name)]
-    others = [name for name in _moved(change) if name in rows.names and name not in (*ENGINE, QUEUE)]
-    found += [_stage_player(name, change, rows, b.seen, place) for name in others]
-    decode = (
-        None if any(name.startswith("decode_") for name in others[: MOST - 2]) else _decode_player(a, b, rows)
-    )
+    always = ("prefill", "kv_init") if b.blocking else ("prefill",)
+    found = [_player(name, change, rows, a, b, place) for name in always if _seen(rows, name)]
+    others = [name for name in _moved(change) if name in rows.names and name not in (*always, QUEUE)]
+    found += [_player(name, change, rows, a, b, place) for name in others]
+    if any(name.startswith("decode_") for name in others[: MOST - 1]):
+        return found[:MOST]
+    decode = _decode_player(rows, a, b)
     return [*found[: MOST - 1], decode] if decode is not None else found[:MOST]
 
 
@@ -69,64 +68,24 @@ def _moved(change: Change) -> list[str]:
     return [name for _, name in sorted(found)]
 
 
-def _engine_player(name: str, change: Change, rows: Rows, a: World, b: World, place: Ints) -> Player:
-    nothing = Undone.nothing(b.seen.n)
+def _player(name: str, change: Change, rows: Rows, a: World, b: World, place: Ints) -> Player:
+    """Return one stage's player: in the engine its change is taken back there, elsewhere in the value."""
+    seen, nothing = b.seen, Undone.nothing(b.seen.n, b.idle.size)
     none = np.zeros(rows.n)
     if name == "prefill":
-        return Player(name, none, replace(nothing, computing=_saved_computing(a, b)))
-    column = rows.names.index(name)
-    saved = rows.parts[:, column] - change.repaired[:, column]
-    spared = _at_arrivals(saved, rows.parts[:, column], b.seen.serving[name], place)
-    return Player(name, none if b.blocking else saved, replace(nothing, copies=spared))
-
-
-def _saved_computing(a: World, b: World) -> Floats:
-    """Return what each arrival's own computing loses when put back to the baseline's level for its size."""
-    baseline, current = _as_rows(a), _as_rows(b)
-    blocks = [_slices(world.seen.at) for world in (a, b)]
-    alone = decompose(baseline, current, 0.99, blocks[0], blocks[1])
-    saved: Floats = current.parts[:, 0] - alone.repaired[:, 0]
-    return saved
-
-
-def _slices(at: Floats) -> Ints:
-    """Return (n,) which of twenty stretches with equally many arrivals each falls into."""
-    rank = np.empty(at.size, dtype=np.int64)
-    rank[np.argsort(at, kind="stable")] = np.arange(at.size)
-    return rank * SLICES // max(1, at.size)
-
-
-def _as_rows(world: World) -> Rows:
-    """Return each arrival's own computing as a row of one stage."""
-    seen = world.seen
-    parts = np.column_stack([world.computing, np.zeros(seen.n)])
-    return Rows(
-        names=("prefill", "outside"),
-        parts=parts,
-        observed=np.ones(parts.shape, dtype=np.bool_),
-        time_us=seen.row,
-        prompt=seen.prompt,
-        cached=np.zeros(seen.n),
-        output=seen.output,
-        dims={"model": Dimension.of(seen.model)},
-        cluster=np.arange(seen.n),
-        trace_ids=np.full(seen.n, "", dtype=object),
-        total=seen.n,
-    )
-
-
-def _stage_player(name: str, change: Change, rows: Rows, seen: Arrivals, place: Ints) -> Player:
-    column = rows.names.index(name)
-    saved = rows.parts[:, column] - change.repaired[:, column]
-    nothing = Undone.nothing(seen.n)
+        return Player(name, none, replace(nothing, computing=work_as_before(a, b)))
+    now = rows.stage(name)
+    saved = now - change.repaired[:, rows.names.index(name)]
+    if name == "kv_init":
+        # A request without a copy gets none: whether there is one is not how long it takes.
+        saved = np.where(now > 0, saved, 0.0)
+        spared = _at_arrivals(saved, now, seen.serving[name], place)
+        return Player(name, none if b.blocking else saved, replace(nothing, copies=spared))
     if name in BEFORE:
-        return Player(
-            name, saved, replace(nothing, before=_at_arrivals(saved, saved, np.zeros(seen.n), place))
-        )
+        spared = _at_arrivals(saved, now, np.zeros(seen.n), place)
+        return Player(name, saved, replace(nothing, before=spared))
     if name.startswith("decode_"):
-        return Player(
-            name, saved, replace(nothing, decoding=_at_arrivals(saved, saved, np.zeros(seen.n), place))
-        )
+        return Player(name, saved, replace(nothing, decoding=_pace_left(saved, b, place)))
     return Player(name, saved, nothing)
 
 
@@ -140,32 +99,20 @@ def _at_arrivals(saved: Floats, now: Floats, seen: Floats, place: Ints) -> Float
     return carried
 
 
-def _decode_player(a: World, b: World, rows: Rows) -> Player | None:
-    """Return the change of the decode pace at equal batch size, when it is 3 % or more."""
-    told_a, told_b = _paces(a.seen), _paces(b.seen)
-    if min(told_a[0].size, told_b[0].size) < 20:
+def _pace_left(saved: Floats, b: World, place: Ints) -> Floats:
+    """Return (engines,) the share of the decode time that is left when (rows,) ms of it are saved."""
+    known = place >= 0
+    engine = b.seen.engine[place[known]]
+    less = np.bincount(engine, weights=saved[known], minlength=b.idle.size)
+    whole = np.bincount(engine, weights=b.seen.holding[place[known]], minlength=b.idle.size)
+    left: Floats = 1 - np.divide(less, whole, out=np.zeros_like(less), where=whole > 0)
+    return np.clip(left, 0.05, 20.0)
+
+
+def _decode_player(rows: Rows, a: World, b: World) -> Player | None:
+    """Return the change of the engines' steps that only decode, when one's is 3 % or more."""
+    ratio = np.divide(a.idle, b.idle, out=np.ones_like(b.idle), where=b.idle > 0)
+    if not (np.abs(ratio - 1) >= LEAST_PACE).any():
         return None
-    slope, level = _line(*told_a)
-    ratio = float(np.median(told_b[0] / np.maximum(level + slope * told_b[1], 1e-6)))
-    if abs(ratio - 1) < LEAST_PACE:
-        return None
-    spared = b.seen.holding * (1 - 1 / ratio)
-    return Player(DECODE, np.zeros(rows.n), replace(Undone.nothing(b.seen.n), decoding=spared))
-
-
-def _paces(seen: Arrivals) -> tuple[Floats, Floats]:
-    """Return ms per token and mean batch size (0 where unknown) of requests with several tokens."""
-    some = (seen.output > 1) & (seen.holding > 0)
-    return seen.holding[some] / (seen.output[some] - 1), np.nan_to_num(seen.batch[some])
-
-
-def _line(pace: Floats, batch: Floats) -> tuple[float, float]:
-    """Return slope ≥ 0 and level of pace over batch size, through the medians of its two halves."""
-    high = batch > np.median(batch)
-    if not high.any():
-        return 0.0, float(np.median(pace))
-    (x0, y0), (x1, y1) = [
-        (float(np.median(batch[half])), float(np.median(pace[half]))) for half in (~high, high)
-    ]
-    slope = max(0.0, (y1 - y0) / (x1 - x0))
-    return slope, y0 - slope * x0
+    undone = replace(Undone.nothing(b.seen.n, b.idle.size), decoding=ratio)
+    return Player(DECODE, np.zeros(rows.n), undone)

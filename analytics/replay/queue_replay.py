@@ -27,7 +27,7 @@ from otel_attrib.analytics.period import Period
 from otel_attrib.analytics.replay.calibrate import Calibrated, calibrate
 from otel_attrib.analytics.replay.engine import Served
 from otel_attrib.analytics.replay.matching import place_rows
-from otel_attrib.analytics.replay.own_wait import OwnWait, own_wait
+from otel_attrib.analytics.replay.own_wait import Own, Times, own_times
 from otel_attrib.analytics.replay.players import QUEUE, players_of
 from otel_attrib.analytics.replay.shapley import Coalition, coalitions, shapley
 from otel_attrib.analytics.replay.world import Undone
@@ -116,7 +116,7 @@ class _Game:
         self.players = {player.name: player for player in found}
         self.leaving = Leaving(block_ids(current.rows, current.window), level)
         self.as_seen = model.current.serve(model.limits)
-        self.own = self._own_wait()
+        self.own = self._own()
         self._served: dict[Coalition, Served] = {frozenset(): self.as_seen}
 
     def books(self) -> tuple[dict[str, Estimate], Estimate]:
@@ -136,16 +136,19 @@ class _Game:
     def _estimate(self, worth: Floats) -> Estimate:
         return jackknife(worth[:1], worth[1:, None], self.leaving.sizes)[0]
 
-    def _own_wait(self) -> OwnWait:
+    def _own(self) -> Own:
         a, b = self.model.baseline, self.model.current
-        scale = float(np.median(a.stay)) or 1.0
-        return own_wait(a.wait, self.model.replayed, b.wait, self.as_seen.waits, scale)
+        observed = Times(a.wait, a.stay), Times(b.wait, b.stay)
+        return own_times(observed, (self.model.replayed, self.as_seen))
 
     def _serve(self, undone: Coalition) -> Served:
         """Serve the arrivals with the changes of these players taken back."""
         if undone not in self._served:
-            spared = [self.players[name].undone for name in sorted(undone)]
-            self._served[undone] = self.model.current.serve(self.model.limits, _together(spared))
+            world = self.model.current
+            spared = Undone.nothing(world.seen.n, world.idle.size)
+            for name in sorted(undone):
+                spared = spared.beside(self.players[name].undone)
+            self._served[undone] = world.serve(self.model.limits, spared)
         return self._served[undone]
 
     def _values(self, present: Coalition) -> Floats:
@@ -158,21 +161,8 @@ class _Game:
         return np.asarray(values, dtype=np.float64)
 
     def _later(self, absent: Coalition, scheduler: bool) -> Floats:
-        """Return (arrivals,) ms by which each first token comes later than observed.
-
-        In its stay a request keeps its ratio to the replayed one: the model's misfit of it.
-        """
-        world, served = self.model.current, self._serve(absent)
-        waits = self.own.wait(served.waits, scheduler) - world.wait
-        before = self.as_seen.stays
-        ratio = np.divide(served.stays, before, out=np.ones(world.seen.n), where=before > 0)
-        later: Floats = waits + world.stay * (ratio - 1)
+        """Return (arrivals,) ms by which each first token comes later than observed."""
+        world = self.model.current
+        now = self.own.until_first_token(self._serve(absent), scheduler)
+        later: Floats = now - world.wait - world.stay
         return later
-
-
-def _together(spared: list[Undone]) -> Undone:
-    """Return what all of them spare."""
-    columns = [
-        [getattr(one, name) for one in spared] for name in ("before", "copies", "computing", "decoding")
-    ]
-    return Undone(*(np.sum(column, axis=0) for column in columns))

@@ -11,12 +11,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.replay.arrivals import Arrivals, engine_names
-from otel_attrib.analytics.replay.shares import Passed, line
+from otel_attrib.analytics.replay.step_cost import Passed, StepCost, step_cost
 
 __all__ = ["Steps", "steps_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+LEAST_STEPS = 20
+LEAST_KNOWN = 0.9
 
 
 @dataclass(frozen=True)
@@ -54,28 +57,49 @@ class Steps:
         place = np.minimum(np.searchsorted(key, asked), key.size - 1)
         return np.where((key[place] == asked) & (seen.first_step >= 0), place, -1)
 
-    def passed(self, seen: Arrivals, copies: Floats) -> Passed | None:
+    @property
+    def complete(self) -> bool:
+        """Return whether every step says what it computed and how long it took."""
+        known = np.isfinite(self.lasted) & np.isfinite(self.prompt) & np.isfinite(self.decode)
+        return self.n > 0 and bool(known.all())
+
+    def cost(self) -> StepCost | None:
+        """Return what a step costs, where enough of them say so."""
+        return step_cost(self.prompt, self.decode, self.lasted) if self.complete else None
+
+    def idle(self, engines: int, cost: StepCost) -> Floats:
+        """Return (engines,) ms of a step that only decodes, before what each sequence adds."""
+        idle = np.full(engines, cost.idle)
+        some = ~(self.prompt > 0) & np.isfinite(self.lasted)
+        for engine in np.unique(self.engine[some]):
+            own = some & (self.engine == engine)
+            if engine >= 0 and int(own.sum()) >= LEAST_STEPS:
+                rest = self.lasted[own] - cost.per_decode * np.nan_to_num(self.decode[own])
+                idle[engine] = max(0.0, float(np.median(rest)))
+        return idle
+
+    def occupied(self) -> dict[int, int]:
+        """Return how many requests each engine ran in its first step: earlier ones hold these seats."""
+        first = np.unique(self.engine, return_index=True)[1]
+        seats = np.nan_to_num(self.running)
+        return {int(self.engine[i]): int(seats[i]) for i in first if seats[i] > 1}
+
+    def passed(self, seen: Arrivals, copies: Floats, cost: StepCost) -> Passed | None:
         """Return what passed in the steps that computed each prompt; nothing unless nine in ten are known."""
         place = self.first_of(seen)
         known = place >= 0
-        if (
-            seen.n == 0
-            or float(known.mean()) < 0.9
-            or np.isnan(self.lasted).any()
-            or np.isnan(self.prompt).any()
-        ):
+        if seen.n == 0 or float(known.mean()) < LEAST_KNOWN or not self.complete:
             return None
         until = np.minimum(place + seen.chunks.astype(np.int64), self.n)
-        took, tokens = (
-            np.where(known, sums[until] - sums[place], np.nan)
-            for sums in (np.append(0.0, np.cumsum(column)) for column in (self.lasted, self.prompt))
+        took, should = (
+            sums[until] - sums[np.maximum(place, 0)]
+            for sums in (
+                np.append(0.0, np.cumsum(column))
+                for column in (self.lasted, cost.lasts(self.prompt, self.decode))
+            )
         )
-        took = np.where(np.isnan(took), seen.service, took)
-        tokens = np.maximum(np.nan_to_num(tokens), seen.fresh)
-        some = self.prompt > 0
-        return Passed(
-            took, tokens, self._copied(place, until, copies), line(self.prompt[some], self.lasted[some])[0]
-        )
+        copied = self._copied(place, until, copies)
+        return Passed(np.where(known, took, 1.0), np.where(known, should, 1.0), np.where(known, copied, 0.0))
 
     def _copied(self, place: Ints, until: Ints, copies: Floats) -> Floats:
         """Return (n,) ms of copies that fell into each request's steps, each in its owner's first."""

@@ -1,23 +1,28 @@
 """One window's requests with what can be changed about them, and how the engines then serve them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.replay.arrivals import Arrivals
-from otel_attrib.analytics.replay.engine import Demand, Limits, Served, serve
-from otel_attrib.analytics.replay.shares import own_work, passed_between
+from otel_attrib.analytics.replay.engine import Demand, Engine, Limits, Served, serve
+from otel_attrib.analytics.replay.step_cost import Passed, StepCost, own_speed, passed_between
 from otel_attrib.analytics.replay.steps import Steps
 
 __all__ = ["Undone", "World", "world_of"]
 
 Floats = NDArray[np.float64]
 
+QUICK = 0.1  # of requests, those whose tokens few prompts of others delayed
+
 
 @dataclass(frozen=True)
 class Undone:
-    """(n,) ms that each request is spared: before the scheduler, in copies, computing, decoding."""
+    """What is spared: (n,) ms before the scheduler and in copies, shares of computing and decoding.
+
+    computing: (n,) what the work is multiplied by. decoding: (engines,) what a step without prompts is.
+    """
 
     before: Floats
     copies: Floats
@@ -25,64 +30,101 @@ class Undone:
     decoding: Floats
 
     @classmethod
-    def nothing(cls, n: int) -> "Undone":
+    def nothing(cls, n: int, engines: int) -> "Undone":
         """Return what spares nothing."""
-        return cls(*(np.zeros(n) for _ in range(4)))
+        return cls(np.zeros(n), np.zeros(n), np.ones(n), np.ones(engines))
+
+    def beside(self, other: "Undone") -> "Undone":
+        """Return what both spare."""
+        return Undone(
+            self.before + other.before,
+            self.copies + other.copies,
+            self.computing * other.computing,
+            self.decoding * other.decoding,
+        )
 
 
 @dataclass(frozen=True)
 class World:
-    """Requests, the computing that each alone causes, and the rest of the step each arrival meets.
+    """Requests, the engine's work that each alone causes, and the engines.
 
     wait: (n,) from arrival at the scheduler to the first step, copies beside the engine not counted. stay:
-    from there to the first token. blocking: copies hold the engine up; otherwise they run beside it and only
-    delay their own request.
+    from there to the first token. speed, work: `step_cost.py`. residual: rest of a decode step at arrival.
+    idle: (engines,) ms of a step without prompts. occupied: seats taken at the start. blocking: copies
+    hold the engine up; otherwise they run beside it and only delay their own request.
     """
 
     seen: Arrivals
     wait: Floats
     stay: Floats
-    computing: Floats
-    base: float
+    speed: Floats
     residual: Floats
+    cost: StepCost
+    idle: Floats
+    occupied: dict[int, int]
     blocking: bool
+    stretch: float = 1.0
+
+    @property
+    def work(self) -> Floats:
+        """Return (n,) ms of the engine that each request's own prompt takes."""
+        return self.stretch * self.cost.slope * self.speed * self.seen.fresh
 
     def serve(self, limits: dict[int, Limits], undone: Undone | None = None) -> Served:
         """Return how the engines serve these requests, less what is undone."""
         seen = self.seen
-        less = undone or Undone.nothing(seen.n)
+        less = undone or Undone.nothing(seen.n, self.idle.size)
         copies = np.maximum(0.0, seen.serving["kv_init"] - less.copies)
-        work = np.maximum(0.0, self.computing - less.computing) + (copies if self.blocking else 0.0)
+        none = np.zeros(seen.n)
         at = seen.at - less.before
         order = np.lexsort((at, seen.engine))
         demand = Demand(
             engine=seen.engine[order],
             at=at[order],
-            work=work[order],
-            beside=np.zeros(seen.n) if self.blocking else copies[order],
-            holding=np.maximum(0.0, seen.holding - less.decoding)[order],
+            work=(self.work * less.computing)[order],
+            speed=(self.speed * less.computing)[order],
+            blocking=(copies if self.blocking else none)[order],
+            beside=(none if self.blocking else copies)[order],
             fresh=seen.fresh[order],
             held=seen.held[order],
+            tokens=self._tokens()[order],
             residual=self.residual[order],
-            base=self.base,
-            opens=self._opens(),
         )
-        served = serve(demand, limits)
+        served = serve(demand, self._engines(limits, less.decoding))
         back = np.empty_like(order)
         back[order] = np.arange(order.size)
         return Served(served.waits[back], served.stays[back])
 
-    def _opens(self) -> dict[int, float]:
-        """Return when each engine let the first of these requests in: until then it served earlier ones."""
+    def _tokens(self) -> Floats:
+        """Return (n,) steps from the first token to the last; from its time where tokens were not counted."""
+        idle = np.maximum(self.idle[self.seen.engine], 1e-3)
+        steps = np.where(self.seen.output > 1, self.seen.output - 1, self.seen.holding / idle)
+        return np.where(self.seen.holding > 0, steps, 0.0)
+
+    def _engines(self, limits: dict[int, Limits], decoding: Floats) -> dict[int, Engine]:
         seen = self.seen
-        first = np.unique(seen.engine, return_index=True)[1]
         beside = 0.0 if self.blocking else seen.serving["kv_init"]
         entered = seen.at + beside + self.wait
-        return {int(seen.engine[i]): float(entered[i]) for i in first if self.wait[i] > 0}
+        lifetime = float(self._tokens().mean()) if seen.n else 0.0
+        found = {}
+        for place in np.unique(seen.engine, return_index=True)[1].tolist():
+            code = int(seen.engine[place])
+            found[code] = Engine(
+                limits=limits.get(code, Limits()),
+                idle=float(self.idle[code] * decoding[code]),
+                base=self.cost.base,
+                per_decode=self.cost.per_decode,
+                opens=float(entered[place]) if self.wait[place] > 0 else 0.0,
+                occupied=self.occupied.get(code, 0),
+                lifetime=lifetime,
+            )
+        return found
 
 
-def world_of(seen: Arrivals, steps: Steps, blocking: bool, base: float | None = None) -> World:
-    """Return the world of one window; its steps' own base, or that of another window.
+def world_of(
+    seen: Arrivals, steps: Steps, engines: int, blocking: bool, cost: StepCost | None = None
+) -> World:
+    """Return the world of one window, its steps costing what those of another did, or what they cost.
 
     Where the first step of a request is known, what is recorded as queue after it (between chunks, or the
     scheduler's work in its own steps) is part of its stay.
@@ -92,9 +134,34 @@ def world_of(seen: Arrivals, steps: Steps, blocking: bool, base: float | None = 
     first = steps.entered(seen) - seen.at - beside
     wait = np.where(np.isnan(first), seen.queue, np.clip(first, 0.0, seen.queue))
     stay = seen.queue - wait + seen.service - beside
-    passed = steps.passed(seen, copies - beside) or passed_between(
-        seen.engine, seen.at + beside + wait, stay, seen.fresh, seen.chunks, copies - beside
+    start, in_way = seen.at + beside + wait, copies - beside
+    passed: Passed | None = None
+    known = cost or steps.cost()
+    if known is not None:
+        passed = steps.passed(seen, in_way, known)
+    if passed is None:
+        passed, known = passed_between(seen.engine, start, stay, seen.fresh, seen.chunks, in_way, known)
+    assert known is not None
+    return World(
+        seen,
+        wait,
+        stay,
+        own_speed(passed),
+        steps.rest_of_step(seen),
+        known,
+        _idle(seen, steps, engines, known),
+        steps.occupied(),
+        blocking,
     )
-    passed = passed if base is None else replace(passed, base=base)
-    computing = own_work(passed, seen.fresh, seen.chunks)
-    return World(seen, wait, stay, computing, passed.base, steps.rest_of_step(seen), blocking)
+
+
+def _idle(seen: Arrivals, steps: Steps, engines: int, cost: StepCost) -> Floats:
+    """Return (engines,) ms of a step without prompts: of the steps, else of the quickest tokens."""
+    if steps.complete:
+        return steps.idle(engines, cost)
+    idle = np.full(engines, 1.0)
+    for engine in range(engines):
+        rows = np.flatnonzero((seen.engine == engine) & (seen.output > 1) & (seen.holding > 0))
+        if rows.size:
+            idle[engine] = float(np.quantile(seen.holding[rows] / (seen.output[rows] - 1), QUICK))
+    return idle

@@ -1,0 +1,127 @@
+"""What a step of the engine costs, and each prompt's own part of the steps that computed several.
+
+A step of p prompt tokens beside d sequences that decode lasts max(idle, base + slope · p) + per_decode · d:
+below `idle` ms the weights' way from memory takes longer than the computing. Prompts computed together
+all see the whole step as their prefill; a request's speed is how long its steps took against what they
+should have taken, and its own work is its tokens at that speed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Passed", "StepCost", "own_speed", "passed_between", "step_cost"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST_ALONE = 20
+ALONE = 0.98  # share of what was computed during a stay that is the request's own
+SPEEDS = (0.05, 20.0)
+
+
+@dataclass(frozen=True, slots=True)
+class StepCost:
+    """ms of a step: at least `idle`, else base + slope · prompt tokens; per_decode more a sequence."""
+
+    idle: float
+    base: float
+    slope: float
+    per_decode: float
+
+    def lasts(self, prompt: Floats, decode: Floats) -> Floats:
+        """Return ms of steps with these tokens."""
+        return np.maximum(self.idle, self.base + self.slope * prompt) + self.per_decode * decode
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What went on while each prompt was computed, (n,) ms: what it took, what it should have, and copies.
+
+    copies: those in it that held the engine up.
+    """
+
+    took: Floats
+    should: Floats
+    copies: Floats
+
+
+def own_speed(passed: Passed) -> Floats:
+    """Return (n,) how many times longer the engine took than it should have; copies left out."""
+    took = np.maximum(0.0, passed.took - passed.copies)
+    speed = np.divide(took, passed.should, out=np.ones_like(took), where=passed.should > 0)
+    return np.clip(speed, *SPEEDS)
+
+
+def step_cost(prompt: Floats, decode: Floats, lasted: Floats) -> StepCost | None:
+    """Fit the cost to (m,) steps by least squares; nothing where too few of both kinds were seen."""
+    some = prompt > 0
+    if int(some.sum()) < LEAST_ALONE or int((~some).sum()) < LEAST_ALONE:
+        return None
+    large = prompt >= np.quantile(prompt[some], 0.25)
+    design = np.column_stack([np.ones(int(large.sum())), prompt[large], decode[large]])
+    base, slope, per_decode = np.linalg.lstsq(design, lasted[large], rcond=None)[0].tolist()
+    per_decode = max(0.0, per_decode)
+    idle = float(np.median(lasted[~some] - per_decode * decode[~some]))
+    return StepCost(max(0.0, idle), max(0.0, base), max(0.0, slope), per_decode)
+
+
+def passed_between(
+    engine: Ints,
+    start: Floats,
+    lasted: Floats,
+    fresh: Floats,
+    chunks: Floats,
+    copies: Floats,
+    cost: StepCost | None,
+) -> tuple[Passed, StepCost]:
+    """Return what passed from `start` on for `lasted` ms, (n,) each, as far as the requests alone tell.
+
+    What a request brings (fresh tokens, copies) is taken to be spread evenly over its own stretch. The
+    cost, where none is given, is that of requests which had the engine's prompts to themselves.
+    """
+    tokens, copied = (_during(engine, start, lasted, brought) for brought in (fresh, copies))
+    if cost is None:
+        computing = np.maximum(0.0, lasted - copied)
+        alone = (fresh >= ALONE * tokens) & (chunks == 1)
+        some = alone if int(alone.sum()) >= LEAST_ALONE else np.ones(fresh.size, dtype=np.bool_)
+        base, slope = _line(tokens[some], computing[some])
+        cost = StepCost(0.0, base, slope, 0.0)
+    return Passed(lasted, cost.base * chunks + cost.slope * tokens, copied), cost
+
+
+def _line(tokens: Floats, took: Floats) -> tuple[float, float]:
+    """Return the level and slope, both at least 0, of the least-squares line of ms over tokens."""
+    if tokens.size == 0:
+        return 0.0, 0.0
+    spread = float(np.var(tokens))
+    slope = float(np.mean((tokens - tokens.mean()) * (took - took.mean()))) / spread if spread > 0 else 0.0
+    if slope <= 0:
+        return 0.0, float(took.sum() / tokens.sum())
+    level = float(took.mean()) - slope * float(tokens.mean())
+    return (level, slope) if level > 0 else (0.0, float(took @ tokens / (tokens @ tokens)))
+
+
+def _during(engine: Ints, start: Floats, lasted: Floats, brought: Floats) -> Floats:
+    """Return (n,) how much of what all of an engine's requests `brought` falls into each one's stretch."""
+    found = np.zeros(start.size)
+    order = np.argsort(engine, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(engine[order])) + 1):
+        if rows.size:
+            found[rows] = _of_engine(start[rows], lasted[rows], brought[rows])
+    return found
+
+
+def _of_engine(start: Floats, lasted: Floats, brought: Floats) -> Floats:
+    """Integrate the sum of the rates over each stretch, by prefix sums over all moments."""
+    n = start.size
+    rate = np.divide(brought, lasted, out=np.zeros(n), where=lasted > 0)
+    moments = np.concatenate([start, start + lasted])
+    order = np.argsort(moments, kind="stable")
+    rates = np.cumsum(np.concatenate([rate, -rate])[order])
+    area = np.concatenate([[0.0], np.cumsum(rates[:-1] * np.diff(moments[order]))])
+    place = np.empty(2 * n, dtype=np.int64)
+    place[order] = np.arange(2 * n)
+    found: Floats = np.maximum(brought, area[place[n:]] - area[place[:n]])
+    return found

@@ -137,14 +137,16 @@ def _estimates(before: Baseline, after: Current, path: Path) -> list[Estimate]:
     start, tail = before.lines(), after.tail()
     whole = _lines(start, path, tail)
     sizes = before.counts_a.sum(axis=1), after.sizes
-    some_a = [_lines(before.lines(a=block), after.without_a(block), tail) for block in range(sizes[0].size)]
-    some_b = [
-        _lines(before.lines(b=block), after.without_b(block), after.tail(block))
-        for block in range(sizes[1].size)
-    ]
-    a = jackknife(whole, np.array(some_a), sizes[0])
-    b = jackknife(whole, np.array(some_b), sizes[1])
-    return [_together(*both) for both in zip(a, b, strict=True)]
+    a, b = ([whole] * size.size for size in sizes)
+    if sizes[0].size > 1:
+        a = [_lines(before.lines(a=block), after.without_a(block), tail) for block in range(len(a))]
+    if sizes[1].size > 1:
+        b = [
+            _lines(before.lines(b=block), after.without_b(block), after.tail(block))
+            for block in range(len(b))
+        ]
+    pairs = zip(jackknife(whole, np.array(a), sizes[0]), jackknife(whole, np.array(b), sizes[1]), strict=True)
+    return [_together(*pair) for pair in pairs]
 
 
 def _lines(start: Floats, path: Path, tail: Floats) -> Floats:
@@ -156,7 +158,7 @@ def _lines(start: Floats, path: Path, tail: Floats) -> Floats:
 
 def _together(a: Estimate, b: Estimate) -> Estimate:
     """Return the same number with the noise of both windows; one that never moves takes no part."""
-    if a.variance == 0 or b.variance == 0:
+    if min(a.freedom, b.freedom) >= 1 and (a.variance == 0 or b.variance == 0):
         noisy = b if a.variance == 0 else a
         return Estimate(a.value, noisy.variance, noisy.freedom)
     both = difference(a, b)

@@ -12,13 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.columns import Ints, Rows
-from otel_attrib.analytics.filters import Filter
-from otel_attrib.analytics.metric import Metric
-from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
-from otel_attrib.schema.store import Store
 
-__all__ = ["NODE_GROUPS", "SLICES", "Counts", "block_ids", "block_parameters", "count_blocks"]
+__all__ = ["NODE_GROUPS", "SLICES", "Counts", "block_ids"]
 
 SLICES = 20
 NODE_GROUPS = 4
@@ -48,20 +44,14 @@ class Counts:
         return self.answered / self.expected if self.expected else 1.0
 
 
-def block_parameters(window: Window) -> dict[str, int]:
-    """Return the parameters that cut `window` into blocks in SQL."""
-    slice_us = -(-(window.length // timedelta(microseconds=1)) // SLICES)
-    return {**window.bounds_us(), "slice_us": slice_us, "node_groups": NODE_GROUPS}
-
-
 def block_ids(rows: Rows, window: Window) -> Ints:
     """Return the (n,) block of each row, numbered from 0 without gaps.
 
-    The slices are those of the SQL; nodes are put into groups by a checksum of their names, so that a
-    node is in the same group whatever other nodes there are.
+    Nodes are put into groups by a checksum of their names, so that a node is in the same group whatever
+    other nodes there are.
     """
-    parameters = block_parameters(window)
-    slices = (rows.time_us - parameters["from_us"]) // parameters["slice_us"]
+    slice_us = -(-(window.length // timedelta(microseconds=1)) // SLICES)
+    slices = (rows.time_us - window.bounds_us()["from_us"]) // slice_us
     groups = np.zeros(rows.n, dtype=np.int64)
     if "node" in rows.dims:
         node = rows.dims["node"]
@@ -70,33 +60,3 @@ def block_ids(rows: Rows, window: Window) -> Ints:
     blocks = np.clip(slices, 0, SLICES - 1) * NODE_GROUPS + groups
     compact: Ints = np.unique(blocks, return_inverse=True)[1].astype(np.int64)
     return compact
-
-
-def count_blocks(store: Store, metric: Metric, window: Window, where: Filter) -> Counts:
-    """Count the requests of a window by block."""
-    flags = ", ".join(f"toUInt64({metric.values} > 0 AND isNull({sql}))" for _, sql in metric.parts)
-    sql = statement(
-        "window_blocks",
-        values=metric.values,
-        expected=metric.expected,
-        missing=f"[{flags}]" if flags else "CAST([], 'Array(UInt64)')",
-        where=where.sql(),
-    )
-    rows = store.rows(sql, {**block_parameters(window), **where.parameters()})
-
-    def total(name: str) -> int:
-        return sum(int(row[name]) for row in rows)
-
-    lacking = np.array([row["missing"] for row in rows], dtype=np.int64)
-    lacking = lacking.reshape(len(rows), len(metric.parts)).sum(axis=0)
-    sizes = np.array([row["measured"] for row in rows if row["measured"]], dtype=np.int64)
-    return Counts(
-        requests=total("requests"),
-        failed=total("failed"),
-        expected=total("expected"),
-        answered=total("answered"),
-        prompt_tokens=total("prompt_total"),
-        output_tokens=total("output_total"),
-        missing=dict(zip(metric.stages, (lacking / max(1, int(sizes.sum()))).tolist(), strict=False)),
-        sizes=sizes,
-    )

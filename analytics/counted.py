@@ -1,4 +1,4 @@
-"""What a window at hand holds, counted from its table as `blocks` counts it in the store."""
+"""What a window at hand holds, counted from its table, and counted up where that is a sample."""
 
 import numpy as np
 import pyarrow.compute as pc

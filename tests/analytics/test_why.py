@@ -11,16 +11,11 @@ import pyarrow as pa
 import pytest
 from scipy.stats.mstats import hdquantiles
 
-from otel_attrib.analytics.blocks import count_blocks
-from otel_attrib.analytics.filters import EVERY_REQUEST
-from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.question import pose
 from otel_attrib.analytics.report import Report
 from otel_attrib.analytics.report_text import render
-from otel_attrib.analytics.tail import EVERYTHING, _fetch, fetch_tail
 from otel_attrib.analytics.verdict import RULE
 from otel_attrib.analytics.why import explain
-from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import DataError
 from otel_attrib.schema.attributes import LAYERS
 from otel_attrib.schema.store import Store
@@ -219,24 +214,6 @@ def test_workload_and_load_are_spoken_of(store: Store, requests: Requests) -> No
 
     assert "requests/s went 2.22 → 4.44" in notes
     assert "prompt tokens a request went " in notes
-
-
-def test_only_the_needed_rows_are_fetched_and_suffice(store: Store, requests: Requests) -> None:
-    """A tail fetched in part gives the same composition and intervals as all rows, to 1e-9."""
-    table = requests(20_000, seed=7, nodes=("n0", "n1", "n2"))
-    store.insert_arrow("requests", table)
-    window, metric = Window(NOON, NOON + QUARTER), METRICS["ttft"]
-    counts = count_blocks(store, metric, window, EVERY_REQUEST)
-    part = fetch_tail(store, metric, window, EVERY_REQUEST, 0.99, counts)
-    whole = _fetch(store, metric, window, EVERY_REQUEST, EVERYTHING)
-
-    assert 20_000 == part.n == whole.values.size
-    assert part.values.size < 4_000
-    ours, theirs = part.composition(0.99), whole.composition(0.99)
-    assert theirs.quantile.value == pytest.approx(ours.quantile.value, rel=1e-9)
-    assert theirs.quantile.variance == pytest.approx(ours.quantile.variance, rel=1e-6)
-    for stage, estimate in theirs.stages.items():
-        assert estimate.value == pytest.approx(ours.stages[stage].value, rel=1e-9)
 
 
 def test_same_input_same_bytes(store: Store, requests: Requests) -> None:

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pytest
 
 from otel_attrib.analytics import harrell_davis
-from otel_attrib.analytics.blocks import count_blocks
 from otel_attrib.analytics.counted import counts_of
 from otel_attrib.analytics.fetch import fetch_period
-from otel_attrib.analytics.filters import EVERY_REQUEST, parse_filter
+from otel_attrib.analytics.filters import parse_filter
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.period import rows_of
 from otel_attrib.analytics.windows import Window
@@ -39,14 +38,26 @@ def test_small_window_comes_whole(store: Store, requests: Requests, metric: str)
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_counts_at_hand_are_those_of_the_store(store: Store, requests: Requests, metric: str) -> None:
-    """Counting the fetched table gives what counting in SQL gives, block sizes apart."""
+    """Counting the fetched table gives what counting in SQL gives."""
     store.insert_arrow("requests", requests(500, seed=3, gaps=True, missing={"tokenize": 0.3}))
-    counted = counts_of(fetch_period(store, METRICS[metric], QUARTER), METRICS[metric])
-    expected = count_blocks(store, METRICS[metric], QUARTER, EVERY_REQUEST)
+    chosen = METRICS[metric]
+    counted = counts_of(fetch_period(store, chosen, QUARTER), chosen)
+    columns = {
+        "requests": "count()",
+        "failed": "countIf(status != 'ok')",
+        "expected": f"countIf({chosen.expected})",
+        "answered": f"countIf({chosen.expected} AND {chosen.values} > 0)",
+        "prompt_tokens": "sum(prompt_tokens)",
+        "output_tokens": "sum(output_tokens)",
+        "measured": f"sum({chosen.values})",
+    }
+    (row,) = store.rows(
+        f"SELECT {', '.join(f'{sql} AS n_{name}' for name, sql in columns.items())} FROM requests"
+    )
 
-    for name in ("requests", "failed", "expected", "answered", "prompt_tokens", "output_tokens", "measured"):
-        assert getattr(expected, name) == getattr(counted, name), name
-    assert expected.missing == pytest.approx(counted.missing)
+    assert {name: row[f"n_{name}"] for name in columns} == {name: getattr(counted, name) for name in columns}
+    missing = store.rows("SELECT countIf(tokenize_us IS NULL) / count() AS share FROM requests")[0]["share"]
+    assert counted.missing.get("tokenize", missing) == pytest.approx(missing)
 
 
 def test_filter_and_ends_of_the_window(store: Store, requests: Requests) -> None:

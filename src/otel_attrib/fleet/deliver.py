@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from otel_attrib.collector.imports.delivery import Delivery
@@ -16,9 +17,10 @@ from otel_attrib.collector.signals import METRICS, TRACES
 from otel_attrib.errors import DataError, UsageError
 from otel_attrib.fleet.otlp import metric_exports, request_exports, step_exports
 from otel_attrib.fleet.simulation import Simulation
+from otel_attrib.fleet.tables import gap_sketch
 from otel_attrib.schema.store import Store
 
-__all__ = ["Delivered", "deliver", "deliver_fast", "write_parquet"]
+__all__ = ["Delivered", "deliver", "deliver_fast", "stored_requests", "write_parquet"]
 
 Advance = Callable[[int], None]
 
@@ -59,8 +61,12 @@ def deliver(simulation: Simulation, to: Delivery, advance: Advance) -> Delivered
 
 
 def deliver_fast(simulation: Simulation, store: Store, advance: Advance) -> Delivered:
-    """Insert the tables as they are, gaps between tokens only where `sensors.timeline` keeps them."""
-    tables = {"requests": simulation.requests, "steps": simulation.steps, "samples": simulation.samples}
+    """Insert the tables as they are."""
+    tables = {
+        "requests": stored_requests(simulation),
+        "steps": simulation.steps,
+        "samples": simulation.samples,
+    }
     for name, table in tables.items():
         store.insert_arrow(name, table)
         advance(len(table))
@@ -72,6 +78,7 @@ def write_parquet(simulation: Simulation, folder: Path, advance: Advance) -> Del
     """Write the four tables as Parquet files into a folder that is made when it is not there."""
     names = ("requests", "steps", "samples", "marks")
     tables = {name: getattr(simulation, name) for name in names}
+    tables["requests"] = stored_requests(simulation)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
@@ -80,6 +87,14 @@ def write_parquet(simulation: Simulation, folder: Path, advance: Advance) -> Del
     except OSError as fault:
         raise UsageError(f"--out {folder}: {fault.strerror or fault}") from fault
     return Delivered(str(folder), *(len(tables[name]) for name in names))
+
+
+def stored_requests(simulation: Simulation) -> pa.Table:
+    """Return `requests` as the store keeps them: gaps between tokens in order, or as a sketch gives them."""
+    table = simulation.requests
+    if simulation.scenario.sensors.timeline:
+        return table
+    return table.set_column(table.column_names.index("gaps_us"), "gaps_us", gap_sketch(simulation.run))
 
 
 def _marks(simulation: Simulation, store: Store) -> int:

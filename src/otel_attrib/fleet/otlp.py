@@ -16,6 +16,7 @@ from otel_attrib import __version__
 from otel_attrib.fleet.replayed import Replayed, slices
 from otel_attrib.fleet.simulation import Simulation
 from otel_attrib.fleet.tables import epoch_us
+from otel_attrib.instrumentation.gaps import gaps_of, packed
 from otel_attrib.instrumentation.request_span import attributes_of
 from otel_attrib.schema import attributes as names
 from otel_attrib.schema.counters import COUNTERS
@@ -47,6 +48,8 @@ def request_exports(simulation: Simulation, size: int = 4000) -> Iterator[tuple[
             for row in group:
                 timeline = replayed.timeline(row, identity["request_id"][row], int(starts[row]))
                 said = attributes_of(timeline, engine, version) | {names.GPU_SET: gpus[row]}
+                if simulation.scenario.sensors.timeline:
+                    said[names.TOKEN_TIMELINE] = packed(gaps_of(timeline.sequences[0].stamps))
                 spans.add(
                     trace_id=bytes.fromhex(identity["trace_id"][row]),
                     span_id=bytes.fromhex(identity["span_id"][row]),

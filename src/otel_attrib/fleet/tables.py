@@ -10,8 +10,9 @@ from otel_attrib.analytics.columns import Floats, Ints
 from otel_attrib.fleet.engine import Run, kernel
 from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.terms import State
+from otel_attrib.schema.attributes import SKETCH_GROWTH
 
-__all__ = ["epoch_us", "request_table", "stages_of", "step_table"]
+__all__ = ["epoch_us", "gap_series", "gap_sketch", "request_table", "stages_of", "step_table"]
 
 _TIME = pa.timestamp("us", "UTC")
 
@@ -113,7 +114,7 @@ def request_table(scenario: Scenario, run: Run, state: State, seed: int) -> pa.T
     columns["gap_count"] = _whole(requests.output - 1, ~several)
     for place, name in enumerate(("gap_mean_us", "gap_p50_us", "gap_p99_us", "gap_max_us")):
         columns[name] = pa.array(gaps[:, place], mask=~several)
-    columns["gaps_us"] = _gaps(run) if scenario.sensors.timeline else _no_gaps(n)
+    columns["gaps_us"] = gap_series(run) if scenario.sensors.timeline else _no_gaps(n)
     steps = np.maximum(served[:, column("batch_steps")], 1)
     columns |= {
         "preemptions": _whole(served[:, column("preemptions")]),
@@ -182,13 +183,28 @@ def _ids(scenario: Scenario, seed: int, n: int, digits: int) -> pa.Array:
     return pa.array([raw[place : place + digits] for place in range(0, n * digits, digits)])
 
 
-def _gaps(run: Run) -> pa.Array:
-    lengths = run.requests.output - 1
+def gap_series(run: Run) -> pa.Array:
+    """Return every request's gaps between tokens in order, in whole µs."""
+    gaps, offsets = _gaps(run)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.rint(gaps).astype(np.float32)))
+
+
+def gap_sketch(run: Run) -> pa.Array:
+    """Return every request's gaps as a sketch gives them back: each within 1 %, ascending."""
+    gaps, offsets = _gaps(run)
+    bucket = np.where(gaps > 1, np.ceil(np.log(np.maximum(gaps, 1)) / np.log(SKETCH_GROWTH)), 0)
+    request = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    ordered = bucket[np.lexsort((bucket, request))]
+    values = 2 * SKETCH_GROWTH**ordered / (SKETCH_GROWTH + 1)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.astype(np.float32)))
+
+
+def _gaps(run: Run) -> tuple[Floats, Any]:
+    """Return all gaps in µs, and where each request's begin."""
     keep = np.ones(run.delivered.size, dtype=np.bool_)
     keep[run.offsets[:-1]] = False
-    gaps = (np.diff(run.delivered, prepend=0.0)[keep] * 1e6).astype(np.float32)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(gaps))
+    gaps: Floats = np.diff(run.delivered, prepend=0.0)[keep] * 1e6
+    return gaps, np.concatenate([[0], np.cumsum(run.requests.output - 1)]).astype(np.int32)
 
 
 def _no_gaps(n: int) -> pa.Array:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics import harrell_davis
+from otel_attrib.analytics.change.bins import bin_starts
 from otel_attrib.analytics.change.tilt import rank_weights
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
@@ -87,11 +88,7 @@ def _fine(ordered: Floats) -> Floats:
     n = ordered.size
     if n < LEAST_ROWS:
         return np.zeros(0)
-    ranks = [n]
-    while ranks[-1] > LEAST_ROWS * 1.25 and len(ranks) < 500:
-        above = n - ranks[-1]
-        ranks.append(ranks[-1] - max(int(1.25 * LEAST_ROWS), min(n // BODY, above // 4)))
-    return np.unique(ordered[[rank for rank in ranks[1:] if rank > LEAST_ROWS]])
+    return np.unique(ordered[bin_starts(n, BODY, LEAST_ROWS + 5)[1:]])
 
 
 def _coarse(ordered: Floats) -> Floats:

@@ -137,6 +137,11 @@ def _quantiles(a: Spread, b: Spread) -> Repair:
     if at.size == 0:
         return Repair("quantiles", *_nothing_but(a, b), atoms, a)
     without_a, without_b = _moved(a, b, at)
+    if (top := float(b.values[-1])) > at[-1]:
+        # Beyond the last mean: in proportion where the baseline is lower, else by as much.
+        by = top / at[-1] if move[-1] < 0 else 1.0
+        at, move = np.append(at, top), np.append(move, by * move[-1])
+        without_a, without_b = (np.column_stack([t, by * t[:, -1]]) for t in (without_a, without_b))
     if at[0] > 0 and move[0] < 0:
         at, move = np.append(0.0, at), np.append(0.0, move)
         without_a, without_b = (np.pad(table, ((0, 0), (1, 0))) for table in (without_a, without_b))

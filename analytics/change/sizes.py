@@ -1,8 +1,8 @@
 """How long a stage takes at baseline for a size of work: f_k(z), by model.
 
 The work is what came in (model, prompt and output tokens), never what the server made of it (cached
-tokens, batch, node): those carry faults. f is monotone: medians of bins of equal count, made isotonic
-(pool adjacent violators), joined by straight lines over log(1 + tokens), and flat beyond the ends.
+tokens, batch, node): those carry faults. f is monotone: medians of bins, finer towards the largest, made
+isotonic (pool adjacent violators), joined by straight lines, and flat beyond the sizes seen.
 
 A model with under 20 baseline rows is read off all models together. A stage that its size does not
 explain gets a constant. R² is of ranks: the squared correlation of the ranks of the stage and of f_k.
@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from otel_attrib.analytics.change.bins import bin_starts
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
 __all__ = ["LEAST_ROWS", "Curve", "Sizes", "fit_sizes", "tokens_of"]
 
 LEAST_ROWS = 20
 BINS = 24
+LOWEST = 0.2  # of the first bin's time: what the smallest size takes at least
 LEAST_R2 = 0.02
 RANKED = 4000
 PROMPT_STAGES = frozenset({"ingress", "tokenize", "kv_init", "prefill"})
@@ -28,14 +30,14 @@ PROMPT_STAGES = frozenset({"ingress", "tokenize", "kv_init", "prefill"})
 
 @dataclass(frozen=True)
 class Curve:
-    """f_k of one model: straight lines through (log(1 + tokens), ms), and the rank R² of the fit."""
+    """f_k of one model: straight lines through (tokens, ms), and the rank R² of the fit."""
 
     at: Floats
     height: Floats
     r2: float
 
     def __call__(self, size: Floats) -> Floats:
-        """Return ms for (n,) log(1 + tokens)."""
+        """Return ms for (n,) tokens."""
         return np.interp(size, self.at, self.height)
 
 
@@ -58,7 +60,7 @@ class Sizes:
     def of(self, rows: Rows) -> Floats:
         """Return (n, K) ms that the baseline would take for the work of these rows, all above 0."""
         expected = np.empty_like(rows.parts)
-        sizes = [_log_tokens(rows, name) for name in self.names]
+        sizes = [_tokens(rows, name) for name in self.names]
         for model, mine in _by_model(rows):
             for k, curve in enumerate(self.curves.get(model, self.curves[""])):
                 expected[mine, k] = curve(sizes[k][mine])
@@ -74,7 +76,7 @@ def tokens_of(rows: Rows, stage: str) -> Floats | None:
 
 def fit_sizes(baseline: Rows) -> Sizes:
     """Fit every stage, for all models together and for each with rows enough."""
-    sizes = [_log_tokens(baseline, name) for name in baseline.names]
+    sizes = [_tokens(baseline, name) for name in baseline.names]
     curves = {"": _curves(sizes, baseline.parts)}
     models = _by_model(baseline)
     for model, mine in models:
@@ -88,9 +90,9 @@ def _curves(sizes: list[Floats], parts: Floats) -> tuple[Curve, ...]:
     return tuple(_curve(size, parts[:, k]) for k, size in enumerate(sizes))
 
 
-def _log_tokens(rows: Rows, stage: str) -> Floats:
+def _tokens(rows: Rows, stage: str) -> Floats:
     tokens = tokens_of(rows, stage)
-    return np.zeros(rows.n) if tokens is None else np.log1p(tokens)
+    return np.zeros(rows.n) if tokens is None else tokens
 
 
 def _by_model(rows: Rows) -> list[tuple[str, Flags]]:
@@ -108,23 +110,34 @@ def _curve(size: Floats, time: Floats) -> Curve:
     if time.size < LEAST_ROWS or size.min() == size.max() or time.min() == time.max():
         return flat
     at, height, count = _bins(size, time)
-    height = np.maximum(_isotonic(height, count), 1e-3 * flat.height[0])
+    at, height = _to_the_ends(at, _isotonic(height, count), float(size.min()), float(size.max()))
+    height = np.maximum(height, 1e-3 * flat.height[0])
     curve = Curve(at, height, _rank_r2(np.interp(size, at, height), time))
     return curve if curve.r2 >= LEAST_R2 and height[-1] > height[0] else flat
 
 
 def _bins(size: Floats, time: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return the mean size, median time and count of bins of about equal count; a size is in one bin."""
-    bins = max(1, min(BINS, size.size // LEAST_ROWS))
-    inner = np.unique(np.quantile(size, np.arange(1, bins) / bins))
+    """Return the mean size, median time and count of bins, finer at the large end; a size is in one bin."""
+    ordered = np.sort(size)
+    inner = np.unique(ordered[bin_starts(size.size, BINS, 2 * LEAST_ROWS)[1:]])
     place = np.searchsorted(inner, size, side="right")
     count = np.bincount(place, minlength=inner.size + 1)
-    order = np.argsort(place, kind="stable")
-    groups = np.split(order, np.cumsum(count)[:-1])
+    groups = np.split(np.argsort(place, kind="stable"), np.cumsum(count)[:-1])
     held = [group for group in groups if group.size]
     at = np.array([size[group].mean() for group in held])
     height = np.array([np.median(time[group]) for group in held])
     return at, height, count[count > 0]
+
+
+def _to_the_ends(at: Floats, height: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """Continue the first and last line to the ends, upwards no faster than in proportion to the size."""
+    if at.size < 2:
+        return at, height
+    slopes = (height[[1, -1]] - height[[0, -2]]) / (at[[1, -1]] - at[[0, -2]])
+    first = max(height[0] - slopes[0] * (at[0] - low), LOWEST * height[0])
+    last = min(height[-1] + slopes[1] * (high - at[-1]), height[-1] * (1 + high) / (1 + at[-1]))
+    inside = (at > low) & (at < high)
+    return np.concatenate([[low], at[inside], [high]]), np.concatenate([[first], height[inside], [last]])
 
 
 def _isotonic(height: Floats, count: Ints) -> Floats:

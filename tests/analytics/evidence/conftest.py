@@ -237,16 +237,25 @@ class Scene:
         return pa.table(
             {
                 "time": pa.array(np.tile(times, len(rows)), STAMP),
-                "metric": [row[0] for row in rows for _ in times],
-                "node": [row[1] for row in rows for _ in times],
-                "device": [row[2] for row in rows for _ in times],
-                "service": [""] * (len(rows) * times.size),
-                "attributes": pa.array(
-                    [list(row[3].items()) for row in rows for _ in times], pa.map_(pa.string(), pa.string())
-                ),
+                "metric": self._words([row[0] for row in rows], times.size),
+                "node": self._words([row[1] for row in rows], times.size),
+                "device": self._words([row[2] for row in rows], times.size),
+                "service": self._words([""] * len(rows), times.size),
+                "attributes": self._attributes([row[3] for row in rows], times.size),
                 "value": np.concatenate([row[4] for row in rows]),
             }
         )
+
+    def _words(self, words: list[str], times: int) -> pa.Array:
+        codes = np.repeat(np.arange(len(words), dtype=np.int32), times)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(words)).cast(pa.string())
+
+    def _attributes(self, maps: list[dict[str, str]], times: int) -> pa.Array:
+        has = np.repeat([len(each) for each in maps], times)
+        keys = [key for each in maps for key in each for _ in range(times)]
+        items = [item for each in maps for item in each.values() for _ in range(times)]
+        offsets = np.concatenate([[0], np.cumsum(has)]).astype(np.int32)
+        return pa.MapArray.from_arrays(offsets, pa.array(keys, pa.string()), pa.array(items, pa.string()))
 
 
 @pytest.fixture

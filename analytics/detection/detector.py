@@ -4,27 +4,32 @@ An alarm needs the e-CUSUM above its threshold and, in this order: the excess st
 seconds (what went away by itself is no incident), and more than is usual at this hour. While an incident
 lasts there is no second alarm; it is over after a quiet minute. Times are seconds since 1970.
 
-The threshold is the number of bins between false alarms that is asked for; over-dispersion is learned from
-the series itself, from the bins that are part of no incident. The least effect (5 %, 5 ms) is a matter of
-milliseconds, which counts do not tell: whoever has the rows judges it.
+Over-dispersion and the threshold are learned from the series itself, from the bins that are part of no
+incident. The least effect (5 %, 5 ms) is a matter of milliseconds, which counts do not tell: whoever has
+the rows judges it.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from math import log
 from typing import Any
 
 from otel_attrib.analytics.detection.cusum import ECusum
 from otel_attrib.analytics.detection.dispersion import Dispersion, Spread
+from otel_attrib.analytics.detection.peaks import Peaks
 from otel_attrib.analytics.detection.season import Season
 
-__all__ = ["Alarm", "Detector"]
+__all__ = ["QUIET_S", "Alarm", "Bin", "Detector"]
 
-DAY_S = 86_400.0
 RECENT_S = 5.0
 QUIET_S = 60.0
+BRIEF_S = 180.0
 STILL = 1.5  # times the expected rate that the last seconds must have
-RESPREAD_S = 60.0
+ADAPT_S = 60.0
+
+
+Bin = tuple[float, float, float]
+"""Start of a bin, rows, exceedances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +52,24 @@ class Detector:
     incident: Alarm | None = None
     cusum: ECusum = field(default_factory=ECusum)
     dispersion: Dispersion = field(default_factory=Dispersion)
+    peaks: Peaks = field(default_factory=Peaks)
     season: Season = field(default_factory=Season)
     recent: deque[tuple[float, float, float, float]] = field(default_factory=deque)
     spread: Spread = field(default_factory=Spread)
-    spread_at: float = 0.0
+    threshold: float = 0.0
+    adapted_at: float = 0.0
     quiet_since: float = 0.0
 
-    @property
-    def threshold(self) -> float:
-        """Return the log of the bins between two false alarms."""
-        return log(DAY_S / self.step_s / self.alarms_per_day)
-
-    def learn(self, time: float, n: float, exceed: float) -> None:
-        """Learn from a bin of the past that is known to be part of no incident."""
-        self.dispersion.add(exceed, self._mean(time, n))
-        self.season.add(time, n, exceed)
+    def learn(self, bins: Iterable[Bin]) -> None:
+        """Learn from bins of the past, known to be part of no incident, in order of time."""
+        past = [(time, exceed, self._mean(time, n)) for time, n, exceed in bins]
+        for _, exceed, mean in past:
+            self.dispersion.add(exceed, mean)
+        self.spread = self.dispersion.spread()
+        for time, exceed, mean in past:
+            self.peaks.add(self.cusum.step(time, exceed, mean, self.spread), self.step_s)
+        self.cusum.restart()
+        self.threshold = self.peaks.threshold(self.alarms_per_day)
 
     def update(self, time: float, n: float, exceed: float) -> Alarm | None:
         """Take the bin that starts at `time`; return an alarm when an incident is seen for the first time."""
@@ -70,12 +78,17 @@ class Detector:
         if self.incident:
             self._end_if_quiet(time)
             return None
-        if time - self.spread_at >= RESPREAD_S:
-            self.spread, self.spread_at = self.dispersion.spread(), time
+        if time - self.adapted_at >= ADAPT_S:
+            self._adapt(time)
         won = self.cusum.step(time, exceed, mean, self.spread)
+        self.peaks.add(won, self.step_s)
         if won < self.threshold or not self._still_there(time):
             return None
         return self._alarm(time, won)
+
+    def _adapt(self, time: float) -> None:
+        self.spread, self.adapted_at = self.dispersion.spread(), time
+        self.threshold = self.peaks.threshold(self.alarms_per_day)
 
     def _mean(self, time: float, n: float) -> float:
         return n * self.rate * self.season.factor(time, self.rate)
@@ -107,6 +120,8 @@ class Detector:
         if self.recent[-1][0] - self.recent[0][0] < QUIET_S - 2 * self.step_s:
             return
         if self.incident and time - self.incident.time >= QUIET_S and self._ratio(time - QUIET_S) < STILL:
+            if time - self.incident.onset <= BRIEF_S:  # a burst like those that the series has anyway
+                self.peaks.end(self.incident.log_e)
             self.incident, self.quiet_since = None, time
 
     def as_dict(self) -> dict[str, Any]:
@@ -121,7 +136,9 @@ class Detector:
             "season": asdict(self.season),
             "recent": [list(bin_) for bin_ in self.recent],
             "quiet_since": self.quiet_since,
-            "spread_at": self.spread_at,
+            "peaks": asdict(self.peaks),
+            "threshold": self.threshold,
+            "adapted_at": self.adapted_at,
             "spread": asdict(self.spread),
         }
 
@@ -134,6 +151,7 @@ class Detector:
         detector.dispersion = Dispersion.of_list(state["dispersion"], state["step_s"])
         detector.season = Season(**state["season"])
         detector.recent = deque(tuple(bin_) for bin_ in state["recent"])
-        detector.quiet_since, detector.spread_at = state["quiet_since"], state["spread_at"]
+        detector.quiet_since, detector.adapted_at = state["quiet_since"], state["adapted_at"]
+        detector.peaks, detector.threshold = Peaks(**state["peaks"]), state["threshold"]
         detector.spread = Spread(**state["spread"])
         return detector

@@ -100,8 +100,7 @@ class Watcher:
         # The rate of alarms asked for is that of the whole watch, so each series has its part of it.
         detector = Detector(float(rate), alarms_per_day=self.alarms_per_day / watched)
         detector.season = season
-        for bin_ in bins:
-            detector.dispersion.add(bin_[2], bin_[1] * detector.rate)
+        detector.learn(bins)
         return detector
 
     def step(self, now: float) -> list[Judged]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from otel_attrib.analytics import harrell_davis
+from otel_attrib.analytics.advice import more_rows, wider_windows
 from otel_attrib.analytics.blocks import Counts, block_ids
 from otel_attrib.analytics.books import SUM_TOLERANCE_MS, Books
 from otel_attrib.analytics.causes import TAIL_ROWS
@@ -39,7 +40,6 @@ from otel_attrib.analytics.verdict import (
     Verdict,
     conclude,
     judge_data,
-    more_rows,
     rows_above,
     threshold,
 )
@@ -254,16 +254,17 @@ def _filled(blank: Report, pair: _Pair, found: _Found) -> Report:
         tail_accounting=_named(change.tail_accounting, pair.left_out),
         slices=_slice_lines(pair, found.slices),
         evidence=tuple(Evidence(e.layer, e.speaks_for, e.counter, e.text) for e in layers.evidence),
-        deciding=(*_rows_wanted(pair), *layers.deciding),
+        deciding=(*_data_wanted(pair, change), *layers.deciding),
         notes=(*blank.notes, *note_new_work(change.new_workload_share)),
         exemplars=exemplars_of(pair.current.rows, pair.level, change.after.value, stages),
         checks={**blank.checks, **_sum_checks(pair, found)},
     )
 
 
-def _rows_wanted(pair: _Pair) -> tuple[str, ...]:
+def _data_wanted(pair: _Pair, change: Change) -> tuple[str, ...]:
+    limit = threshold(pair.metric, change.before.value)
     n = min(counts.measured for counts in pair.counts)
-    return (more_rows(n, pair.level, TAIL_ROWS),) if rows_above(n, pair.level) < TAIL_ROWS else ()
+    return (*more_rows(n, pair.level, TAIL_ROWS), *wider_windows(change.delta, limit))
 
 
 def _layer_lines(layers: Layers) -> dict[str, LayerLine]:

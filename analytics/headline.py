@@ -17,7 +17,7 @@ from otel_attrib.analytics.wording import (
 __all__ = ["answer", "named_layers"]
 
 RISEN = ("CAUSE", "CAUSE_SET", "MIX", "LOAD", "GLOBAL")
-HEAVIER = {"prompt_tokens": "the prompts became longer", "output_tokens": "the answers became longer"}
+WORK = {"prompt_tokens": "prompts", "output_tokens": "answers"}
 MACHINES = {"node", "gpu", "gpu_set", "replica"}
 LONGER = 1.05
 WORTH_NAMING = 0.2  # share of the change from which a layer is one of a set
@@ -63,9 +63,10 @@ def _why(report: Report, delta: Estimate) -> str:
     if word == "MIX":
         return f"{_heavier(report)}, no layer at fault"
     if word == "LOAD":
-        return "more requests arrived, no layer at fault"
+        return f"{_fuller(report)}, no layer at fault"
     if word == "GLOBAL":
-        return f"{_grown(report, delta)}{_whose(report)}, layer not known".lstrip(" ,")
+        grown = _grown(report, delta)
+        return f"{grown}{_whose(report)}, layer not known" if grown else f"layer not known{_whose(report)}"
     return " and ".join(_layer(report, layer) for layer in named_layers(report)) + _whose(report)
 
 
@@ -88,9 +89,23 @@ def _grown(report: Report, delta: Estimate) -> str:
 
 
 def _heavier(report: Report) -> str:
-    grown = {name: new / old for name, (old, new) in report.means.items() if name in HEAVIER and old > 0}
+    longer = _longer(report)
+    return f"the {longer} became longer" if longer else "the requests became heavier"
+
+
+def _fuller(report: Report) -> str:
+    """Say what fills the engine: more requests, or as many that bring more work."""
+    longer = _longer(report)
+    old, new = report.means.get("requests_per_s", (0.0, 0.0))
+    if longer and new <= LONGER * old:
+        return f"longer {longer} fill the engine"
+    return "more requests arrived"
+
+
+def _longer(report: Report) -> str:
+    grown = {name: new / old for name, (old, new) in report.means.items() if name in WORK and old > 0}
     most = max(grown, key=lambda name: grown[name], default="")
-    return HEAVIER[most] if grown.get(most, 0.0) > LONGER else "the requests became heavier"
+    return WORK[most] if grown.get(most, 0.0) > LONGER else ""
 
 
 def _layer(report: Report, layer: str) -> str:

@@ -20,13 +20,13 @@ __all__ = [
     "LOAD",
     "MIX",
     "NO_REGRESSION",
+    "OFFERED_LEVELS",
     "RULE",
     "Facts",
     "Verdict",
     "conclude",
     "judge_change",
     "judge_data",
-    "more_rows",
     "rows_above",
     "threshold",
 ]
@@ -110,13 +110,6 @@ def _too_few(name: str, n: int, level: float) -> str:
         f"{n} values in {name} leave {above} above P{100 * level:g};"
         f" {ROWS_ABOVE} are needed ({needed} values): {advice}"
     )
-
-
-def more_rows(n: int, level: float, needed: float) -> str:
-    """Return what would give `needed` rows above the quantile where the smaller window holds `n` values."""
-    fitting = next((offer for offer in OFFERED_LEVELS if rows_above(n, offer) >= needed), None)
-    longer = f"longer windows ({round(needed / (1 - level))} values each; the smaller holds {n})"
-    return f"{longer}, or --quantile {fitting}" if fitting else longer
 
 
 def judge_change(metric: Metric, delta: Estimate, baseline_ms: float) -> Verdict:

@@ -114,6 +114,17 @@ def test_heavier_requests_are_called_what_they_are(case: Make) -> None:
     assert expected == list(told.values())
 
 
+def test_load_is_more_requests_or_more_work(case: Make) -> None:
+    """At the same rate it is longer prompts that fill the engine; else more requests came."""
+    rate, prompts = ("requests_per_s", (100.0, 102.0)), ("prompt_tokens", (100.0, 150.0))
+    told = [
+        render(case("load", means=dict(means))).split("(+459): ")[1].split(",")[0]
+        for means in ([rate, prompts], [("requests_per_s", (100.0, 130.0)), prompts], [rate], [])
+    ]
+
+    assert ["longer prompts fill the engine", *["more requests arrived"] * 3] == told
+
+
 def test_small_layers_share_a_line(case: Make) -> None:
     """Layers below half a percent stand together, and the table still adds up."""
     text = render(case("cause"), "layers")

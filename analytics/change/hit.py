@@ -17,7 +17,7 @@ import numpy as np
 from otel_attrib.analytics.change.spread import Sorted
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 
-__all__ = ["LEAST_ROWS", "PLACES", "Groups", "Partition", "Partitions", "partitions_of"]
+__all__ = ["LEAST_ROWS", "PLACES", "Groups", "Partition", "Partitions", "partitions_of", "time_slices"]
 
 PLACES = (
     ("node",),
@@ -112,11 +112,12 @@ class Partitions:
 
     candidates: tuple[Candidate, ...]
     block: Ints
+    slices: Ints
 
     def hit(self, before: Sorted, now: Sorted, weights: Floats) -> Partition | None:
         """Return the partition in which the residuals `now` differ most unevenly from `before`, if any."""
         best, worth = None, 0.0
-        scores = [_Score.of(*pair, weights, self.block) for pair in _scores(before, now)]
+        scores = [_Score.of(*pair, weights, (self.block, self.slices)) for pair in _scores(before, now)]
         for candidate in self.candidates:
             for score in scores:
                 found, gain = _uneven(candidate, score)
@@ -127,7 +128,16 @@ class Partitions:
 
 def partitions_of(baseline: Rows, current: Rows, block: Ints) -> Partitions:
     """Collect the candidates; `block` is the baseline's (n_A,) blocks of time × node."""
-    return Partitions(tuple(_candidates(baseline, current)), block)
+    return Partitions(tuple(_candidates(baseline, current)), block, time_slices(baseline))
+
+
+def time_slices(rows: Rows) -> Ints:
+    """Return the (n,) slice of each row, of the time that the rows span."""
+    return _all_time(rows).of(rows)
+
+
+def _all_time(rows: Rows) -> Groups:
+    return Groups((), (), int(rows.time_us.min()), int(rows.time_us.max()) + 1)
 
 
 def _candidates(baseline: Rows, current: Rows) -> Iterator[Candidate]:
@@ -140,9 +150,8 @@ def _candidates(baseline: Rows, current: Rows) -> Iterator[Candidate]:
         if groups.count > 1 and not any((b == other).all() for other in seen):
             seen.append(b)
             yield Candidate(groups, groups.of(baseline), b)
-    start, end = int(current.time_us.min()), int(current.time_us.max()) + 1
-    if current.n >= TIMES * LEAST_ROWS and end - start > TIMES:
-        groups = Groups((), (), start, end)
+    groups = _all_time(current)
+    if current.n >= TIMES * LEAST_ROWS and groups.end - groups.start > TIMES:
         yield Candidate(groups, np.full(baseline.n, TIMES, dtype=np.int64), groups.of(current))
 
 
@@ -177,7 +186,10 @@ def _ranks(ordered: Floats, rows: Sorted) -> Floats:
 
 @dataclass(frozen=True)
 class _Score:
-    """One score of the rows of both windows; `variance` is one row's, raised by what a block shares."""
+    """One score of the rows of both windows.
+
+    `variance` is one row's, raised by what the rows of a block share, or those of a slice of time.
+    """
 
     before: Floats
     now: Floats
@@ -186,11 +198,12 @@ class _Score:
     variance: float
 
     @classmethod
-    def of(cls, before: Floats, now: Floats, weights: Floats, block: Ints) -> "_Score":
+    def of(cls, before: Floats, now: Floats, weights: Floats, shared: tuple[Ints, ...]) -> "_Score":
         centre = float((weights * before).sum() / weights.sum())
         apart = (before - centre) * weights
-        together = float((np.bincount(block, apart) ** 2).sum())
-        return cls(before, now, weights, centre, max(float(np.square(apart).sum()), together) / before.size)
+        together = [float(np.square(np.bincount(group, apart)).sum()) for group in shared]
+        variance = max(float(np.square(apart).sum()), *together) / before.size
+        return cls(before, now, weights, centre, variance)
 
 
 def _uneven(candidate: Candidate, score: _Score) -> tuple[Partition | None, float]:

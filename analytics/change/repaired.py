@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from otel_attrib.analytics.change.hit import LEAST_ROWS, Partition, partitions_of
+from otel_attrib.analytics.change.hit import LEAST_ROWS, Partition, partitions_of, time_slices
 from otel_attrib.analytics.change.repair import Repair, fit_repair, lots
 from otel_attrib.analytics.change.sizes import Sizes
 from otel_attrib.analytics.change.spread import Sorted
@@ -114,14 +114,14 @@ class _Stage:
     weights: Floats
     priced: Flags
     blocks: tuple[Ints, Ints]
-    counts: tuple[int, int]
+    slices: tuple[Ints, Ints]
 
     def repair(self, of_a: Flags, of_b: Flags) -> Repair:
         """Fit the map of some current rows to some of the baseline's."""
         of_b = of_b & self.priced if bool((of_b & self.priced).any()) else of_b
         return fit_repair(
-            self.a.spread(of_a, self.weights, self.blocks[0], self.counts[0]),
-            self.b.spread(of_b, np.ones(of_b.size), self.blocks[1], self.counts[1]),
+            self.a.spread(of_a, self.weights, self.blocks[0], self.slices[0]),
+            self.b.spread(of_b, np.ones(of_b.size), self.blocks[1], self.slices[1]),
         )
 
 
@@ -134,11 +134,11 @@ def restoration(
     whose work the baseline has seen: the maps are read off those.
     """
     before, now = baseline.parts / sizes.of(baseline), current.parts / sizes.of(current)
-    counts = (1 + int(blocks[0].max()), 1 + int(blocks[1].max()))
+    slices = time_slices(baseline), time_slices(current)
     partitions = partitions_of(baseline, current, blocks[0])
     stages = []
     for k in range(now.shape[1]):
-        stage = _Stage(Sorted.of(before[:, k]), Sorted.of(now[:, k]), weights, priced, blocks, counts)
+        stage = _Stage(Sorted.of(before[:, k]), Sorted.of(now[:, k]), weights, priced, blocks, slices)
         partition = partitions.hit(stage.a, stage.b, weights)
         maps = _maps(stage, partition, baseline, current)
         if any(repair.kind != "nothing" for repair in maps):

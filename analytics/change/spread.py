@@ -27,21 +27,27 @@ class Sorted:
         order = np.argsort(values)
         return cls(values[order], order)
 
-    def spread(self, rows: Flags, weights: Floats, block: Ints, blocks: int) -> "Spread":
-        """Return the distribution of the flagged (n,) rows."""
+    def spread(self, rows: Flags, weights: Floats, block: Ints, slices: Ints) -> "Spread":
+        """Return the distribution of the flagged (n,) rows; `block` and `slices` are of all n."""
         kept = rows[self.order]
         order = self.order[kept]
-        return Spread(self.ordered[kept], weights[order], block[order], blocks)
+        counts = 1 + int(block.max()), 1 + int(slices.max())
+        return Spread(self.ordered[kept], weights[order], block[order], counts[0], slices[order], counts[1])
 
 
 @dataclass(frozen=True)
 class Spread:
-    """(n,) residuals in order with their weights and blocks (0…blocks−1); weights have a mean of one."""
+    """(n,) residuals in order with weights of a mean of one, and what they share their slowness with.
+
+    `block` is each row's block of time × node (0…blocks−1), `slice` its slice of time (0…slices−1).
+    """
 
     values: Floats
     weights: Floats
     block: Ints
     blocks: int
+    slice: Ints
+    slices: int
 
     @cached_property
     def sums(self) -> Floats:
@@ -52,6 +58,23 @@ class Spread:
     def sizes(self) -> Floats:
         """Return the (blocks,) weight of each block."""
         return np.asarray(np.bincount(self.block, self.weights, self.blocks), dtype=np.float64)
+
+    def variance(self, limits: Floats) -> Floats:
+        """Return the variance of the share of rows up to each limit, as blocks and slices of time vary."""
+        share = self.below(limits)
+        alone = share * (1 - share) / self.effective
+        shared = [self._shared(limits, share, self.block, self.blocks)]
+        shared.append(self._shared(limits, share, self.slice, self.slices))
+        return np.maximum(alone, np.maximum(*shared))
+
+    def _shared(self, limits: Floats, share: Floats, group: Ints, groups: int) -> Floats:
+        sizes = np.bincount(group, self.weights, groups)
+        held = int((sizes > 0).sum())
+        if held < 2:
+            return np.zeros(limits.size)
+        apart = self._reached(limits, group, groups) - sizes[:, None] * share
+        variance: Floats = np.square(apart).sum(axis=0) / self.total**2 * held / (held - 1)
+        return variance
 
     @property
     def total(self) -> float:
@@ -71,10 +94,12 @@ class Spread:
 
     def below_by_block(self, limits: Floats) -> Floats:
         """Return (blocks, J) weights up to each of the limits, which ascend."""
+        return self._reached(limits, self.block, self.blocks)
+
+    def _reached(self, limits: Floats, group: Ints, groups: int) -> Floats:
         places = np.searchsorted(limits, self.values, side="left")
-        cells = self.block * (limits.size + 1) + places
-        counts = np.bincount(cells, self.weights, self.blocks * (limits.size + 1))
-        reached: Floats = np.cumsum(counts.reshape(self.blocks, -1), axis=1, dtype=np.float64)
+        counts = np.bincount(group * (limits.size + 1) + places, self.weights, groups * (limits.size + 1))
+        reached: Floats = np.cumsum(counts.reshape(groups, -1), axis=1, dtype=np.float64)
         return reached[:, :-1]
 
     def at(self, levels: Floats) -> Floats:
@@ -111,18 +136,14 @@ def largest_gap(a: Spread, b: Spread, limits: Floats, factor: float = 1.0) -> fl
     """Return the largest gap between both distributions, in standard errors of no difference at all.
 
     `factor` multiplies the baseline's residuals first. How much a share varies is taken from the baseline's
-    blocks alone, and never less than independent rows vary: a fault in a part of the current window must
-    not hide behind the variation that it makes.
+    blocks and slices of time alone, and never less than independent rows vary: a fault in a part of the
+    current window must not hide behind the variation that it makes.
     """
-    counts = a.below_by_block(limits / factor)
-    share_a, share_b = counts.sum(axis=0) / a.total, b.below(limits)
+    scaled = limits / factor
+    share_a, share_b = a.below(scaled), b.below(limits)
     each = 1 / a.effective + 1 / b.effective
     pooled = (share_a * a.effective + share_b * b.effective) / (a.effective + b.effective)
-    variance = pooled * (1 - pooled) * each
-    if a.blocks > 1:
-        apart = counts - a.sizes[:, None] * share_a
-        by_block = (apart**2).sum(axis=0) / a.total**2 * a.blocks / (a.blocks - 1)
-        variance = np.maximum(variance, by_block * a.effective * each)
+    variance = np.maximum(pooled * (1 - pooled), a.variance(scaled) * a.effective) * each
     gaps = np.abs(share_a - share_b)
     seen = gaps > 1e-12
-    return float(np.sqrt(gaps[seen] ** 2 / variance[seen]).max(initial=0.0))
+    return float(np.sqrt(np.square(gaps[seen]) / variance[seen]).max(initial=0.0))

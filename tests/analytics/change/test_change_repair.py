@@ -12,7 +12,7 @@ def spread(values: Floats, blocks: int = 20) -> Spread:
     """All rows with equal weights, in blocks of their order."""
     n = values.size
     block = np.arange(n) * blocks // n
-    return Sorted.of(values).spread(np.ones(n, dtype=np.bool_), np.ones(n), block, blocks)
+    return Sorted.of(values).spread(np.ones(n, dtype=np.bool_), np.ones(n), block, block)
 
 
 def repaired(baseline: Floats, current: Floats) -> tuple[Repair, Floats]:

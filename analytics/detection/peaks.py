@@ -14,7 +14,7 @@ __all__ = ["Peaks"]
 
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 FEW = 5.0  # peaks below which a level says nothing
-BACKING = 5.0  # peaks of a fair bet that the measured ones are set against
+BACKING = 10.0  # peaks of a fair bet that the measured ones are set against
 DAY_S = 86_400.0
 HALF_LIFE_S = DAY_S
 
@@ -74,5 +74,5 @@ def _reach(level: float, peaks: float, excess: float, often: float) -> float:
     The steeper slope of a fair bet is guaranteed; a flatter one is an estimate, and bursts have tails that
     flatten still: so the further from fair, the rarer the peaks are made that count as an alarm.
     """
-    mean = max(1.0, (excess + BACKING) / (peaks + BACKING) * (1 + 0.5 / sqrt(peaks + BACKING)))
+    mean = max(1.0, (excess + BACKING) / (peaks + BACKING) * (1 + 0.25 / sqrt(peaks + BACKING)))
     return level + mean * log(max(1.0, often * mean**2))

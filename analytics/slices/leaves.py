@@ -5,7 +5,7 @@ stretches of equal length: `early` of them in the baseline, the rest in the curr
 are what the permutation deals out, since requests near in time are slow together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from otel_attrib.analytics.columns import Dimension, Flags, Floats, Ints, Rows
 from otel_attrib.analytics.exceedance import Cells
 
-__all__ = ["BLOCKS", "SCANNED", "Leaves", "blocks_of", "dimensions_of", "leaves_of_rows", "named"]
+__all__ = ["BLOCKS", "SCANNED", "Leaves", "blocks_of", "dimensions_of", "leaves_of_rows", "named", "scanned"]
 
 BLOCKS = 20
 BLOCKS_AT_MOST = 200
@@ -88,7 +88,12 @@ def blocks_of(baseline_us: Ints, current_us: Ints) -> tuple[Ints, int, int]:
 def dimensions_of(baseline: Rows, current: Rows) -> dict[str, Dimension]:
     """Return the scanned dimensions over both windows' rows with common labels."""
     shared = [name for name in baseline.dims if name in current.dims]
-    dims = {name: _joined(baseline.dims[name], current.dims[name]) for name in shared}
+    return scanned({name: _joined(baseline.dims[name], current.dims[name]) for name in shared})
+
+
+def scanned(columns: Mapping[str, Dimension]) -> dict[str, Dimension]:
+    """Return the columns that are scanned, in the order of preference, with `gpu` among them."""
+    dims = dict(columns)
     if "node" in dims and "gpu_set" in dims:
         dims["gpu"] = _gpu(dims["node"], dims["gpu_set"])
     return {name: dims[name] for name in SCANNED if name in dims}

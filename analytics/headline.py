@@ -47,8 +47,10 @@ def _what(report: Report) -> str:
         return f"rose {change}: {_why(report, delta)}"
     if report.verdict.word == "INSUFFICIENT":
         return f"cannot be judged: {change}"
-    fell = delta.freedom >= 1 and delta.interval()[1] < 0
-    return f"fell {change}" if fell else f"shows no regression: {change}"
+    low, high = delta.interval()
+    if high < 0:
+        return f"fell {change}"
+    return f"rose {change}, not surely enough to matter" if low > 0 else f"shows no regression: {change}"
 
 
 def _between(report: Report) -> str:

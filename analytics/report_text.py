@@ -106,7 +106,8 @@ def _exemplars(report: Report) -> Iterator[str]:
 
 
 def _deciding(report: Report) -> Iterator[str]:
-    if report.deciding and report.verdict.word in ABSTAINS:
+    faint = report.verdict.word == "NO_REGRESSION" and report.delta and report.delta.interval()[0] > 0
+    if report.deciding and (faint or report.verdict.word in ABSTAINS):
         yield "What would decide it"
         yield from points("?", list(report.deciding))
 

@@ -8,6 +8,7 @@ from otel_attrib.analytics.intervals import Estimate
 
 __all__ = [
     "COLUMNS",
+    "digits",
     "layer_title",
     "milliseconds",
     "one_interval",
@@ -35,6 +36,11 @@ TITLES = {
 def layer_title(layer: str) -> str:
     """Return how a layer is called in a sentence."""
     return TITLES.get(layer, layer)
+
+
+def digits(number: float) -> str:
+    """Write a number with three digits that matter, thousands as thousands: 0.0123, 4.5, 7280, 12300."""
+    return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
 
 
 def milliseconds(value: float, sign: bool = False) -> str:
@@ -69,11 +75,11 @@ def one_interval(estimate: Estimate) -> str:
 
 
 def slice_title(where: Mapping[str, str]) -> str:
-    """Write which requests: `node3:GPU-5` for a device on a node, else `key=value` for each dimension."""
+    """Write which requests: `node3`, `node3:GPU-5` for a device on it, else each `key=value`."""
     if set(where) == {"node", "gpu_set"}:
         return f"{where['node']}:{where['gpu_set']}"
-    if set(where) == {"gpu"}:
-        return where["gpu"]
+    if set(where) in ({"gpu"}, {"node"}):
+        return next(iter(where.values()))
     return " ".join(f"{key}={value}" for key, value in where.items())
 
 

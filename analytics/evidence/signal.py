@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from otel_attrib.analytics.evidence.contrast import Contrast
 from otel_attrib.analytics.evidence.view import View
+from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.counters import counter_named
 
 __all__ = ["COLUMNS", "NOTHING", "Finding", "Signal", "change_text", "events", "rise", "saturate"]
@@ -97,16 +98,16 @@ def change_text(view: View, contrast: Contrast) -> str:
 def _scaled(contrast: Contrast) -> tuple[str, str, str]:
     counter = counter_named(contrast.key)
     if counter.unit == "1" and counter.most <= 1:
-        return f"{100 * contrast.before:.3g}", f"{100 * contrast.after:.3g}", " %"
+        return digits(100 * contrast.before), digits(100 * contrast.after), " %"
     if counter.unit == "s" and counter.kind == "total":
-        return f"{1000 * contrast.before:.3g}", f"{1000 * contrast.after:.3g}", " ms a second"
+        return digits(1000 * contrast.before), digits(1000 * contrast.after), " ms a second"
     if counter.kind == "total":
-        return f"{60 * contrast.before:.3g}", f"{60 * contrast.after:.3g}", " a minute"
+        return digits(60 * contrast.before), digits(60 * contrast.after), " a minute"
     if counter.unit in ("s", "Hz"):
         scale, unit = (1000, " ms") if counter.unit == "s" else (1e-6, " MHz")
-        return f"{scale * contrast.before:.3g}", f"{scale * contrast.after:.4g}", unit
+        return digits(scale * contrast.before), digits(scale * contrast.after), unit
     unit = "" if counter.unit == "1" or counter.unit.startswith("{") else f" {counter.unit}"
-    return f"{contrast.before:.4g}", f"{contrast.after:.4g}", unit
+    return digits(contrast.before), digits(contrast.after), unit
 
 
 def _peers(contrast: Contrast) -> str:

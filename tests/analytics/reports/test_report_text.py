@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from otel_attrib.analytics.findings import SliceLine
 from otel_attrib.analytics.matrix import matrix_of
 from otel_attrib.analytics.report import Report
 from otel_attrib.analytics.report_text import VIEWS, render
@@ -112,6 +113,31 @@ def test_heavier_requests_are_called_what_they_are(case: Make) -> None:
     ]
 
     assert expected == list(told.values())
+
+
+def test_a_faint_rise_is_called_one(case: Make) -> None:
+    """A rise that is there, but perhaps too small to count, is no all-clear; what would decide it is said."""
+    report = case("no_regression", ms=(412.0, 450.0), deviation=10.0, deciding=("windows twice as long",))
+    text = render(report)
+
+    assert "P99 TTFT rose 412 → 450 ms (+38.0), not surely enough to matter" == text.split("\n")[0]
+    assert "What would decide it\n  ? windows twice as long" in text
+    assert "What would decide it" not in render(case("no_regression", deciding=("windows twice as long",)))
+
+
+def test_one_machine_is_named_without_its_dimension(case: Make) -> None:
+    """A node or a device is its own name; anything else says what it is."""
+    told = [
+        render(case("global", slices=(SliceLine(where, 10, 0.9),))).split("in prefill ")[1].split(",")[0]
+        for where in (
+            {"node": "n3"},
+            {"gpu": "n3:GPU-5"},
+            {"node": "n3", "gpu_set": "GPU-5"},
+            {"tenant": "t"},
+        )
+    ]
+
+    assert ["on n3", "on n3:GPU-5", "on n3:GPU-5", "for tenant=t"] == told
 
 
 def test_load_is_more_requests_or_more_work(case: Make) -> None:

@@ -1,0 +1,35 @@
+"""Numbers and names as people read them."""
+
+import pytest
+
+from otel_attrib.analytics.wording import digits, milliseconds, percent, probability, reach
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [(0.01234, "0.0123"), (4.5, "4.5"), (103.4, "103"), (999.4, "999"), (7283.0, "7283"), (0.0, "0")],
+)
+def test_digits(number: float, expected: str) -> None:
+    """Three digits that matter, and thousands are no powers of ten."""
+    assert expected == digits(number)
+
+
+@pytest.mark.parametrize(
+    ("ms", "expected"), [(871.3, "871"), (10.44, "10.4"), (0.005, "0.01"), (-0.001, "0.00"), (-12.3, "-12.3")]
+)
+def test_milliseconds(ms: float, expected: str) -> None:
+    """Three digits that matter, and nought has no sign of its own."""
+    assert expected == milliseconds(ms)
+
+
+def test_shares_and_probabilities_are_never_surer_than_they_are() -> None:
+    """A probability is not written as 0 or 1; a share is whole percent, without a minus nought."""
+    assert [">0.99", "0.99", "0.50", "0.01", "<0.01"] == [
+        probability(p) for p in (0.999, 0.991, 0.5, 0.009, 0.004)
+    ]
+    assert ["87 %", "0 %", "-2 %", "145 %"] == [percent(share) for share in (0.867, -0.001, -0.02, 1.45)]
+
+
+def test_an_interval_without_end_is_unknown() -> None:
+    """Too few blocks give no interval, and it is not written as a number."""
+    assert ("unknown", "430…489") == (reach(float("-inf"), float("inf")), reach(430.1, 488.9))

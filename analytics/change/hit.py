@@ -188,7 +188,8 @@ def _ranks(ordered: Floats, rows: Sorted) -> Floats:
 class _Score:
     """One score of the rows of both windows.
 
-    `variance` is one row's, raised by what the rows of a block share, or those of a slice of time.
+    `variance` is one baseline row's; `design` is the factor on the variance of a mean that comes of rows of
+    one block, or of one slice of time, being slow together.
     """
 
     before: Floats
@@ -196,35 +197,47 @@ class _Score:
     weights: Floats
     centre: float
     variance: float
+    design: float
 
     @classmethod
     def of(cls, before: Floats, now: Floats, weights: Floats, shared: tuple[Ints, ...]) -> "_Score":
         centre = float((weights * before).sum() / weights.sum())
         apart = (before - centre) * weights
         together = [float(np.square(np.bincount(group, apart)).sum()) for group in shared]
-        variance = max(float(np.square(apart).sum()), *together) / before.size
-        return cls(before, now, weights, centre, variance)
+        alone = float(np.square(apart).sum())
+        return cls(
+            before,
+            now,
+            weights,
+            centre,
+            alone / before.size,
+            max(1.0, max(together) / alone) if alone > 0 else 1.0,
+        )
 
 
 def _uneven(candidate: Candidate, score: _Score) -> tuple[Partition | None, float]:
     """Split off the groups whose score moved otherwise than most, and say how much chi-squared that is."""
     size = candidate.groups.count
-    rows_b, mean_b = _means(candidate.b, score.now, np.ones(score.now.size), size)
-    rows_a, mean_a = _means(candidate.a, score.before, score.weights, size)
-    lacking, present = rows_a < LEAST_ROWS, rows_b >= LEAST_ROWS
+    a = _moments(candidate.a, score.before, score.weights, size)
+    b = _moments(candidate.b, score.now, np.ones(score.now.size), size)
+    lacking, present = a.rows < LEAST_ROWS, b.rows >= LEAST_ROWS
     if int(present.sum()) < 2 or score.variance <= 0:
         return None, 0.0
-    mean_a, rows_a = np.where(lacking, score.centre, mean_a), np.where(lacking, score.before.size, rows_a)
-    moved = np.where(present, mean_b - mean_a, 0.0)
-    error = np.sqrt(score.variance * (1 / np.maximum(rows_b, 1) + 1 / rows_a))
-    middle = _weighted_median(moved[present], rows_b[present])
+    mean_a = np.where(lacking, score.centre, a.mean)
+    rows_a = np.where(lacking, score.before.size, a.rows)
+    # A group that is unlike the others (always slow, say) varies more in its score than all rows do.
+    variance_a = np.maximum(score.variance, np.where(lacking, 0.0, a.variance))
+    variance_b = np.maximum(variance_a, b.variance)
+    moved = np.where(present, b.mean - mean_a, 0.0)
+    error = np.sqrt(score.design * (variance_a / rows_a + variance_b / np.maximum(b.rows, 1)))
+    middle = _weighted_median(moved[present], b.rows[present])
     apart = present & (np.abs(moved - middle) > APART * error)
     if not apart.any():
         return None, 0.0
     gain = float((((moved - middle) / error)[apart] ** 2 - PART_COST).sum())
     number = np.zeros(size + 1, dtype=np.int64)
     for side in (apart & (moved > middle), apart & (moved < middle)):
-        number[:-1][side] = 1 + number.max() + _alike(moved[side], rows_b[side], error[side])
+        number[:-1][side] = 1 + number.max() + _alike(moved[side], b.rows[side], error[side])
     return Partition(candidate.groups, number), gain
 
 
@@ -235,11 +248,21 @@ def _alike(moved: Floats, rows: Floats, error: Floats) -> Ints:
     return np.arange(moved.size)
 
 
-def _means(group: Ints, score: Floats, weights: Floats, size: int) -> tuple[Floats, Floats]:
-    """Return the rows and the mean score of each group."""
-    mass, total = (np.bincount(group, w, size + 1)[:-1] for w in (weights, weights * score))
+@dataclass(frozen=True)
+class _Moments:
+    """Rows, mean and variance of a score in each group."""
+
+    rows: Floats
+    mean: Floats
+    variance: Floats
+
+
+def _moments(group: Ints, score: Floats, weights: Floats, size: int) -> _Moments:
+    sums = [np.bincount(group, weights * power, size + 1)[:-1] for power in (1.0, score, np.square(score))]
+    mass = np.where(sums[0] > 0, sums[0], 1.0)
     rows = np.bincount(group, minlength=size + 1)[:-1].astype(np.float64)
-    return rows, total / np.where(mass > 0, mass, 1.0)
+    mean = sums[1] / mass
+    return _Moments(rows, mean, np.maximum(0.0, sums[2] / mass - np.square(mean)))
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:

@@ -200,7 +200,17 @@ def _mean(values: Floats, weights: Floats) -> float:
 
 
 def _scale(counter: Counter, baseline: Floats, level: float) -> float:
-    rows = baseline[~np.isnan(baseline).all(axis=1)]
-    spread = np.abs(rows - np.nanmedian(rows, axis=1)[:, None]) if rows.size else np.zeros((1, 1))
-    mad = NORMAL * float(np.nanmedian(spread))
-    return max(mad, FLOORS.get(counter.key, 0.0), RELATIVE_FLOOR * abs(level), 1e-12)
+    spread = np.abs(baseline - _medians(baseline)[:, None])
+    mad = float(_medians(spread.reshape(1, -1))[0])
+    least = max(FLOORS.get(counter.key, 0.0), RELATIVE_FLOOR * abs(level), 1e-12)
+    return least if np.isnan(mad) else max(NORMAL * mad, least)
+
+
+def _medians(values: Floats) -> Floats:
+    """Return (n,) medians of what is known in each row, NaN where nothing is."""
+    ordered = np.sort(values, axis=1)  # NaN last
+    known = (~np.isnan(values)).sum(axis=1)
+    rows = np.arange(values.shape[0])
+    low, high = np.maximum(known - 1, 0) // 2, known // 2
+    out: Floats = (ordered[rows, low] + ordered[rows, np.minimum(high, values.shape[1] - 1)]) / 2
+    return out

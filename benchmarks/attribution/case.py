@@ -27,9 +27,10 @@ class Truth:
     """What paired runs (fault on and off, same seed) say of one run; ms of the change at the quantile.
 
     `culprits` are the layers that were broken, largest paired ms first; empty for a null or a decoy.
-    `verdicts` are the right words: CAUSE, MIX, LOAD, NO_REGRESSION. `faint` marks a fault whose paired
-    effect is below what counts as a rise: silence about it is right, and so is its name.
-    `rest_ms` is what no fault did: workload, load and the chance of two windows. `where` is the broken slice.
+    `verdicts` are the right words: CAUSE, MIX, LOAD, NO_REGRESSION. `faint` marks a fault that made no
+    rise by its paired effect, or whose rise the rest took back: silence is right there, and so is its name.
+    `rest_ms` is what no fault did: workload, load and the chance of two windows. `rise_ms` is what a change
+    must exceed to count. `where` is the broken slice.
     """
 
     verdicts: tuple[str, ...]
@@ -39,6 +40,7 @@ class Truth:
     stages_ms: dict[str, float]
     rest_ms: float
     delta_ms: float
+    rise_ms: float = 5.0
     where: dict[str, str] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
 
@@ -47,20 +49,16 @@ class Truth:
 class Case:
     """What an answer is made from."""
 
-    name: str
-    family: str
     baseline: Period
     current: Period
 
 
-def write_case(
-    folder: Path, name: str, family: str, tables: dict[str, pa.Table], windows: tuple[Window, Window]
-) -> None:
+def write_case(folder: Path, tables: dict[str, pa.Table], windows: tuple[Window, Window]) -> None:
     """Write a run; `run.json` comes last, so that a folder with it is whole."""
     folder.mkdir(parents=True, exist_ok=True)
     for table in TABLES:
         pq.write_table(tables[table], folder / f"{table}.parquet", compression="zstd")
-    run = {"name": name, "family": family, "baseline": str(windows[0]), "current": str(windows[1])}
+    run = {"baseline": str(windows[0]), "current": str(windows[1])}
     (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
 
 
@@ -70,7 +68,7 @@ def read_case(folder: Path, metric: str = "ttft") -> Case:
     tables = {table: pq.read_table(folder / f"{table}.parquet") for table in TABLES}
     windows = [parse_window(run[side], None) for side in ("baseline", "current")]  # type: ignore[arg-type] # FROM..TO
     periods = [_period(tables, window, metric) for window in windows]
-    return Case(run["name"], run["family"], *periods)
+    return Case(*periods)
 
 
 def _period(tables: dict[str, pa.Table], window: Window, metric: str) -> Period:

@@ -80,7 +80,7 @@ class Corpus:
             "samples": made.samples,
             "marks": made.marks,
         }
-        write_case(self.case(run), run.name, run.family, tables, made.windows)
+        write_case(self.case(run), tables, made.windows)
         return run.name
 
 
@@ -90,7 +90,7 @@ def truth_of(made: Simulation, run: Planned) -> Truth:
     largest = max(found.layers.values(), default=0.0)
     least = max(FAINT_RELATIVE * found.before_ms, FAINT_MS)
     layers = sorted(found.layers, key=lambda layer: (-found.layers[layer], layer))
-    faint = bool(layers) and found.fault_ms < least
+    faint = bool(layers) and (found.fault_ms < least or "NO_REGRESSION" in found.verdicts)
     return Truth(
         verdicts=_verdicts(found.verdicts, layers, found.shift),
         culprits=tuple(layer for layer in layers if faint or found.layers[layer] >= BESIDE * largest),
@@ -99,6 +99,7 @@ def truth_of(made: Simulation, run: Planned) -> Truth:
         stages_ms=found.stages,
         rest_ms=found.workload_ms,
         delta_ms=found.delta_ms,
+        rise_ms=least,
         where=_slice(found.where),
         about={
             "kind": run.kind,

@@ -1,7 +1,7 @@
 """The figures of the proof, the same for the product and every peer, from lists of judged runs.
 
 All rates are over runs, with bootstrap intervals. L1 errors are Σ |answered − true| over lines, by run,
-divided by |ΔP99| of that run; runs whose change is no rise are left out, since nothing is divided there.
+divided by ΔP99 of that run; runs whose change is no rise are left out, since nothing is divided there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.attribution.outcome import Outcome
-from benchmarks.attribution.resampling import Figure, mean_of, ratio_of
+from benchmarks.attribution.resampling import Figure, mean_of, median_of, ratio_of
 
 __all__ = [
     "brier",
@@ -22,6 +22,7 @@ __all__ = [
     "figures",
     "layer_error",
     "layer_errors",
+    "median_layer_error",
     "risk_coverage",
     "seconds",
     "slice_f1",
@@ -33,7 +34,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Runs = Sequence[Outcome]
-LEAST_CHANGE_MS = 5.0
+QUEUE_SHARE = 0.2
 
 
 def _flags(runs: Runs, says: Callable[[Outcome], bool]) -> Floats:
@@ -76,11 +77,11 @@ def confusion(runs: Runs) -> dict[tuple[str, str], int]:
     return {pair: pairs.count(pair) for pair in sorted(set(pairs))}
 
 
-def _l1(found: dict[str, float], true: dict[str, float], delta: float) -> float:
-    if abs(delta) < LEAST_CHANGE_MS:
+def _l1(found: dict[str, float], true: dict[str, float], run: Outcome) -> float:
+    if run.truth.delta_ms <= run.truth.rise_ms:
         return np.nan
     names = sorted(found.keys() | true.keys())
-    return sum(abs(found.get(name, 0.0) - true.get(name, 0.0)) for name in names) / abs(delta)
+    return sum(abs(found.get(name, 0.0) - true.get(name, 0.0)) for name in names) / run.truth.delta_ms
 
 
 def layer_errors(runs: Runs) -> Floats:
@@ -97,23 +98,34 @@ def _layer_error(run: Outcome) -> float:
         return np.nan
     rest = truth.delta_ms - sum(answer.layers_ms.values())
     true = {**truth.layers_ms, "rest": truth.rest_ms}
-    return _l1({**answer.layers_ms, "rest": rest}, true, truth.delta_ms)
+    return _l1({**answer.layers_ms, "rest": rest}, true, run)
 
 
 def layer_error(runs: Runs) -> Figure:
-    """Return the mean layer error over faults and mixes that moved the quantile."""
+    """Return the mean layer error over the runs with a rise, whatever made it."""
     return mean_of(layer_errors(runs))
 
 
+def median_layer_error(runs: Runs) -> Figure:
+    """Return the median of the same errors."""
+    return median_of(layer_errors(runs))
+
+
 def stage_error(runs: Runs) -> Figure:
-    """Return the mean stage error over the same runs."""
-    errors = [
-        np.nan
-        if run.answer.stages_ms is None or not run.truth.stages_ms
-        else _l1(run.answer.stages_ms, run.truth.stages_ms, run.truth.delta_ms)
-        for run in runs
-    ]
-    return mean_of(np.array(errors, dtype=np.float64))
+    """Return the mean stage error over faults with little waiting behind them.
+
+    Paired runs say how long requests waited, not which stage they waited for: above a fifth of waiting the
+    stages have no truth.
+    """
+    return mean_of(np.array([_stage_error(run) for run in runs], dtype=np.float64))
+
+
+def _stage_error(run: Outcome) -> float:
+    answer, true = run.answer, run.truth.stages_ms
+    waiting = abs(true.get("queue", 0.0)) > QUEUE_SHARE * run.truth.delta_ms
+    if answer.stages_ms is None or not run.fault or waiting:
+        return np.nan
+    return _l1({name: answer.stages_ms.get(name, 0.0) for name in true}, true, run)
 
 
 def slice_f1(runs: Runs) -> Figure:
@@ -176,6 +188,7 @@ def figures(runs: Runs) -> dict[str, Figure]:
         "false": false_attribution(runs),
         "verdict": verdict_accuracy(runs),
         "layer_l1": layer_error(runs),
+        "layer_l1_median": median_layer_error(runs),
         "stage_l1": stage_error(runs),
         "slice_f1": slice_f1(runs),
         "brier": brier(runs),

@@ -1,8 +1,8 @@
 """One run judged: what is true of it beside what was answered, and what counts as right.
 
 An answer names a layer or it does not. Named, it is right where the layer is one of the broken ones
-(either of two), and wrong everywhere else: for a null, a decoy, or another layer. A fault whose paired effect
-is below a rise (`faint`) asks for nothing: silence is right there, and so is its own name.
+(either of two), and wrong everywhere else: for a null, a decoy, or another layer. A fault that makes no rise
+(`faint`) asks for nothing: silence is right there, and so is its own name.
 """
 
 from collections.abc import Mapping

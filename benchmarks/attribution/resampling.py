@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Figure", "mean_of", "ratio_of"]
+__all__ = ["Figure", "mean_of", "median_of", "ratio_of"]
 
 DRAWS = 2000
 SEED = 20_260_501
@@ -40,3 +40,14 @@ def mean_of(values: Floats) -> Figure:
     values = np.asarray(values, dtype=np.float64)
     known = ~np.isnan(values)
     return ratio_of(np.where(known, values, 0.0), known.astype(np.float64))
+
+
+def median_of(values: Floats) -> Figure:
+    """Return the median of what is known, with an interval."""
+    known = np.asarray(values, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    if not known.size:
+        return Figure(np.nan, np.nan, np.nan, 0)
+    drawn = np.random.default_rng(SEED).integers(0, known.size, size=(DRAWS, known.size))
+    low, high = np.quantile(np.median(known[drawn], axis=1), [0.025, 0.975])
+    return Figure(float(np.median(known)), float(low), float(high), int(known.size))

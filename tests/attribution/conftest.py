@@ -35,7 +35,7 @@ def made(tmp_path: Path) -> Made:
             "marks": pa.table({}),
         }
         windows = Window(NOON, NOON + LENGTH), Window(NOON + LENGTH, NOON + 2 * LENGTH)
-        write_case(tmp_path / "made", "made", "gpu", tables, windows)
+        write_case(tmp_path / "made", tables, windows)
         return read_case(tmp_path / "made")
 
     return make

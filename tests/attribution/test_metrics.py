@@ -12,7 +12,7 @@ from benchmarks.attribution import metrics
 from benchmarks.attribution.case import Truth
 from benchmarks.attribution.outcome import Outcome, only_where, overlap
 from benchmarks.attribution.peers.answer import Answer
-from benchmarks.attribution.resampling import mean_of, ratio_of
+from benchmarks.attribution.resampling import mean_of, median_of, ratio_of
 
 
 def truth(*culprits: str, faint: bool = False, verdict: str = "", **more: Any) -> Truth:
@@ -81,9 +81,28 @@ def test_layer_error_counts_every_line() -> None:
 
 def test_layer_error_of_no_change_is_unknown() -> None:
     """Nothing is divided by a change that is no rise."""
-    run = outcome(truth("gpu", delta_ms=0.1), "gpu", layers_ms={"gpu": 60.0})
+    run = outcome(truth("gpu", delta_ms=4.0), "gpu", layers_ms={"gpu": 60.0})
 
     assert 0 == metrics.layer_error([run]).n
+
+
+def test_stages_are_judged_where_nothing_waited() -> None:
+    """8 of 10 ms on the stage that was slow; with half of the change waiting, stages have no truth."""
+    runs = [
+        outcome(truth("gpu", delta_ms=10.0, stages_ms=true), "gpu", stages_ms={"prefill": 8.0})
+        for true in ({"prefill": 10.0}, {"prefill": 5.0, "queue": 5.0})
+    ]
+
+    assert pytest.approx(0.2) == metrics.stage_error(runs).value
+    assert 1 == metrics.stage_error(runs).n
+
+
+def test_median_leaves_out_the_unknown() -> None:
+    """Of 1, 2 and 9 the median is 2, and it lies in its interval."""
+    found = median_of(np.array([1.0, np.nan, 9.0, 2.0]))
+
+    assert (2.0, 3) == (found.value, found.n)
+    assert found.low <= 2.0 <= found.high
 
 
 def test_slices_are_compared_by_their_requests() -> None:

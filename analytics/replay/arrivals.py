@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["Arrivals", "arrivals_of", "sequence_of_engines"]
+__all__ = ["Arrivals", "arrivals_of", "engine_names", "sequence_of_engines"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

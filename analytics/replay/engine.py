@@ -61,7 +61,8 @@ class Engine:
 
     A step with prompts lasts max(idle, base · speed + Σ work) + per_decode · sequences + copies, one without
     idle + per_decode · sequences. opens: when it lets the first one in. occupied: seats of earlier requests,
-    which leave evenly over `lifetime` steps.
+    which leave evenly over `lifetime` steps. timed: seats are kept for a time, `tokens` being ms, because
+    it is not known how long a step without prompts takes.
     """
 
     limits: Limits = Limits()
@@ -71,6 +72,7 @@ class Engine:
     opens: float = 0.0
     occupied: int = 0
     lifetime: float = 0.0
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,9 @@ def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[list[float], li
     fresh, held = demand.fresh[rows].tolist(), demand.held[rows].tolist()
     tokens, residual = demand.tokens[rows].tolist(), demand.residual[rows].tolist()
     idle, base, per_decode = max(engine.idle, 1e-3), engine.base, engine.per_decode
+    least = idle
+    if engine.timed:
+        idle, per_decode = 1.0, 0.0  # the clock of steps ticks in ms
     seats, cache, budget = engine.limits.seats, engine.limits.cache, engine.limits.budget
     n = len(at)
     entered, first_token = [0.0] * n, [0.0] * n
@@ -125,7 +130,7 @@ def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[list[float], li
                 used -= heappop(leaving)[1]
             if leaving:
                 now += residual[comes]
-                step += 1
+                step += residual[comes] if engine.timed else 1
         while leaving and leaving[0][0] <= step:
             used -= heappop(leaving)[1]
         decoding = len(leaving)
@@ -178,8 +183,9 @@ def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[list[float], li
             step += (then - now) / (idle + per_decode * decoding) + 1e-9
             now = then
             continue
-        now += max(idle, base * speeds / count + works) + per_decode * decoding + copies
-        step += 1
+        lasts = max(least, base * speeds / count + works) + per_decode * decoding + copies
+        now += lasts
+        step += lasts if engine.timed else 1
         for request in done:
             first_token[request] = now
             heappush(leaving, (step + tokens[request], held[request]))

@@ -110,8 +110,8 @@ def _pace_left(saved: Floats, b: World, place: Ints) -> Floats:
 
 
 def _decode_player(rows: Rows, a: World, b: World) -> Player | None:
-    """Return the change of the engines' steps that only decode, when one's is 3 % or more."""
-    ratio = np.divide(a.idle, b.idle, out=np.ones_like(b.idle), where=b.idle > 0)
+    """Return the change of the engines' decode pace, when one's is 3 % or more."""
+    ratio = np.divide(a.pace, b.pace, out=np.ones_like(b.pace), where=b.pace > 0)
     if not (np.abs(ratio - 1) >= LEAST_PACE).any():
         return None
     undone = replace(Undone.nothing(b.seen.n, b.idle.size), decoding=ratio)

@@ -65,6 +65,9 @@ def replay_queue(baseline: Period, current: Period, change: Change, level: float
     if refused is not None:
         return Replay(*refused, None, None, dict(change.stages), NOTHING, change.unexplained)
     model = calibrate(baseline, current)
+    if not model.fit.good and not _waits_changed(change):
+        reason = "not needed: waiting did not change (and would not be resolved)"
+        return Replay(True, reason, None, None, dict(change.stages), NOTHING, change.unexplained)
     if not model.fit.good:
         reason = f"queue, cause unresolved: replaying the baseline missed its waits ({model.fit})"
         figures = model.fit.r2, model.fit.p99_error
@@ -80,10 +83,15 @@ def _not_needed(baseline: Period, current: Period, change: Change, level: float)
         return True, "not needed: the metric has no queue"
     if any(_queue_share(period, level) >= NEGLIGIBLE for period in (baseline, current)):
         return None
-    low, high = change.stages[QUEUE].interval()
-    if low <= 0 <= high or abs(change.stages[QUEUE].value) < NEGLIGIBLE * abs(change.delta.value):
-        return True, "not needed: requests hardly wait in either window"
-    return None
+    return None if _waits_changed(change) else (True, "not needed: requests hardly wait in either window")
+
+
+def _waits_changed(change: Change) -> bool:
+    """Return whether the queue's own line is there: neither within its noise nor 1 % of the whole."""
+    queue = change.stages[QUEUE]
+    low, high = queue.interval()
+    least = NEGLIGIBLE * max(abs(change.delta.value), abs(change.before.value))
+    return not low <= 0 <= high and abs(queue.value) >= least
 
 
 def _queue_share(period: Period, level: float) -> float:

@@ -51,7 +51,8 @@ class World:
     wait: (n,) from arrival at the scheduler to the first step, copies beside the engine not counted. stay:
     from there to the first token. speed, work: `step_cost.py`. residual: rest of a decode step at arrival.
     idle: (engines,) ms of a step without prompts. occupied: seats taken at the start. blocking: copies
-    hold the engine up; otherwise they run beside it and only delay their own request.
+    hold the engine up; otherwise they run beside it and only delay their own request. timed: a seat
+    is kept for as long as it was seen to be, whatever is computed meanwhile. stretch: of all work.
     """
 
     seen: Arrivals
@@ -63,6 +64,7 @@ class World:
     idle: Floats
     occupied: dict[int, int]
     blocking: bool
+    timed: bool = False
     stretch: float = 1.0
 
     @property
@@ -87,7 +89,7 @@ class World:
             beside=(none if self.blocking else copies)[order],
             fresh=seen.fresh[order],
             held=seen.held[order],
-            tokens=self._tokens()[order],
+            tokens=self._tokens(less.decoding)[order],
             residual=self.residual[order],
         )
         served = serve(demand, self._engines(limits, less.decoding))
@@ -95,28 +97,36 @@ class World:
         back[order] = np.arange(order.size)
         return Served(served.waits[back], served.stays[back])
 
-    def _tokens(self) -> Floats:
-        """Return (n,) steps from the first token to the last; from its time where tokens were not counted."""
-        idle = np.maximum(self.idle[self.seen.engine], 1e-3)
-        steps = np.where(self.seen.output > 1, self.seen.output - 1, self.seen.holding / idle)
-        return np.where(self.seen.holding > 0, steps, 0.0)
+    @property
+    def pace(self) -> Floats:
+        """Return (engines,) ms of a token: of steps without prompts, or, timed, of all that were seen."""
+        return _per_token(self.seen, self.idle.size, 0.5) if self.timed else self.idle
+
+    def _tokens(self, decoding: Floats) -> Floats:
+        """Return (n,) steps from the first token to the last, or ms; from ms where nobody counted."""
+        seen = self.seen
+        if self.timed:
+            return seen.holding * decoding[seen.engine]
+        timed = seen.holding / np.maximum(self.idle[seen.engine], 1e-3)
+        return np.where(seen.holding > 0, np.where(seen.output > 1, seen.output - 1, timed), 0.0)
 
     def _engines(self, limits: dict[int, Limits], decoding: Floats) -> dict[int, Engine]:
         seen = self.seen
         beside = 0.0 if self.blocking else seen.serving["kv_init"]
         entered = seen.at + beside + self.wait
-        lifetime = float(self._tokens().mean()) if seen.n else 0.0
+        lifetime = float(self._tokens(decoding).mean()) if seen.n else 0.0
         found = {}
         for place in np.unique(seen.engine, return_index=True)[1].tolist():
             code = int(seen.engine[place])
             found[code] = Engine(
                 limits=limits.get(code, Limits()),
-                idle=float(self.idle[code] * decoding[code]),
+                idle=0.0 if self.timed else float(self.idle[code] * decoding[code]),
                 base=self.cost.base,
                 per_decode=self.cost.per_decode,
                 opens=float(entered[place]) if self.wait[place] > 0 else 0.0,
                 occupied=self.occupied.get(code, 0),
                 lifetime=lifetime,
+                timed=self.timed,
             )
         return found
 
@@ -159,9 +169,15 @@ def _idle(seen: Arrivals, steps: Steps, engines: int, cost: StepCost) -> Floats:
     """Return (engines,) ms of a step without prompts: of the steps, else of the quickest tokens."""
     if steps.complete:
         return steps.idle(engines, cost)
-    idle = np.full(engines, 1.0)
+    return _per_token(seen, engines, QUICK)
+
+
+def _per_token(seen: Arrivals, engines: int, level: float) -> Floats:
+    """Return (engines,) a quantile of the requests' ms per token after the first."""
+    found = np.full(engines, 1.0)
+    some = (seen.output > 1) & (seen.holding > 0)
     for engine in range(engines):
-        rows = np.flatnonzero((seen.engine == engine) & (seen.output > 1) & (seen.holding > 0))
+        rows = np.flatnonzero(some & (seen.engine == engine))
         if rows.size:
-            idle[engine] = float(np.quantile(seen.holding[rows] / (seen.output[rows] - 1), QUICK))
-    return idle
+            found[engine] = float(np.quantile(seen.holding[rows] / (seen.output[rows] - 1), level))
+    return found

@@ -8,6 +8,7 @@ waiting requests come in while there is a seat and tokens are left; the step las
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -75,8 +76,7 @@ def jobs_of(plant: Plant) -> list[Job]:
 
 def run(plant: Plant) -> list[Job]:
     """Serve every request."""
-    todo, jobs = jobs_of(plant), jobs_of(plant)
-    del todo
+    jobs = jobs_of(plant)
     coming = sorted(jobs, key=lambda job: job.arrival + job.ingress)
     waiting: list[Job] = []
     running: list[Job] = []
@@ -146,13 +146,13 @@ def period_of(plant: Plant, start: datetime = NOON, metric: str = "ttft") -> Per
     return Period(window, rows_of(table, METRICS[metric]), table)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def plant() -> Plant:
     """An engine at a middling load."""
     return Plant()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def period() -> Callable[..., Period]:
-    """Simulate a window; see `period_of`."""
-    return period_of
+    """Simulate a window, once for each plant; see `period_of`."""
+    return lru_cache(maxsize=None)(period_of)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics.columns import Floats, Ints
-from otel_attrib.fleet.engine import CPU, Run, kernel, served_requests
+from otel_attrib.fleet.costs import CPU
+from otel_attrib.fleet.engine import Run, kernel, served_requests
 from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.terms import State
 

@@ -12,42 +12,16 @@ from types import ModuleType
 import numpy as np
 
 from otel_attrib.analytics.columns import Floats, Ints
-from otel_attrib.errors import MissingExtra, UsageError
-from otel_attrib.fleet.cards import Card, Model, card_named, model_named
+from otel_attrib.errors import MissingExtra
+from otel_attrib.fleet.cards import model_named
+from otel_attrib.fleet.costs import CPU, Costs, costs
 from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.terms import INDEX, TERMS, State, worst
 from otel_attrib.fleet.workload import Requests, lengths
 
-__all__ = ["CPU", "Costs", "Run", "capacity", "costs", "kernel", "quiet", "serve", "served_requests"]
+__all__ = ["Run", "capacity", "kernel", "quiet", "serve", "served_requests"]
 
-# CPU time in seconds: (a step, a sequence of it) before and after the pass; tokenising a request and a token.
-CPU = {
-    "schedule": 4e-4,
-    "schedule_sequence": 4e-6,
-    "output": 3e-4,
-    "output_sequence": 8e-6,
-    "sample": 4e-4,
-    "sample_sequence": 2e-6,
-    "launch": 1.2e-3,
-    "parse": 6e-4,
-    "tokenize": 3e-4,
-    "tokenize_token": 1.6e-6,
-    "handoff": 4e-4,
-    "write": 5e-4,
-}
-_COPY_START = 2e-5
-_COPY_EFFICIENCY = 0.8
-_MEMORY_USED = 0.9  # of the card's memory, as engines take it
-_WORKSPACE = 4e9  # bytes that activations and graphs take
 _NOISE = 4099  # a prime: replicas' cycles do not line up with their steps
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What `kernel.run` needs of one replica: `cost` (18,) in seconds, `limits` (6,) whole numbers."""
-
-    cost: Floats
-    limits: Ints
 
 
 @dataclass(frozen=True)
@@ -81,53 +55,6 @@ def kernel() -> ModuleType:
             raise
         raise MissingExtra("the model fleet", "simulate") from missing
     return found
-
-
-def costs(scenario: Scenario, model: Model, largest: int) -> Costs:
-    """Work out the costs of one replica that serves `model`; `largest` tokens must fit its KV blocks."""
-    fleet = scenario.fleet
-    card = card_named(fleet.card)
-    ranks = fleet.tp
-    compute = card.flops * (fleet.compute_efficiency or card.compute_efficiency) * ranks
-    memory = card.memory_bandwidth * (fleet.memory_efficiency or card.memory_efficiency)
-    begin, bandwidth = card.collectives.get(ranks, (0.0, 1.0))
-    cost = np.array(
-        [
-            2 * model.params / compute,
-            4 * model.layers * model.heads * model.head_dim / compute,
-            model.params * 2 / ranks / memory,
-            model.kv_bytes / ranks / memory,
-            2 * model.layers,
-            begin,
-            model.hidden * 2,
-            1 / bandwidth,
-            model.kv_bytes / ranks,
-            _COPY_START,
-            1 / (card.pcie_bandwidth * _COPY_EFFICIENCY),
-            CPU["schedule"],
-            CPU["schedule_sequence"],
-            CPU["sample"],
-            CPU["sample_sequence"],
-            CPU["launch"],
-            CPU["output"],
-            CPU["output_sequence"],
-        ]
-    )
-    blocks = fleet.kv_blocks or _blocks(card, model, scenario)
-    fits = -(-largest // fleet.block_size) + 1
-    if blocks < fits:
-        raise UsageError(f"{blocks} KV blocks of {fleet.block_size} tokens do not hold {largest} tokens")
-    limits = [fleet.token_budget, fleet.max_num_seqs, blocks, fleet.block_size, ranks, fits]
-    return Costs(cost, np.array(limits, dtype=np.int64))
-
-
-def _blocks(card: Card, model: Model, scenario: Scenario) -> int:
-    """Return how many KV blocks the memory leaves after weights and workspace."""
-    ranks = scenario.fleet.tp
-    left = card.memory * _MEMORY_USED - model.params * 2 / ranks - _WORKSPACE
-    if left <= 0:
-        raise UsageError(f"{model.name} does not fit {ranks} × {card.title}: raise tp")
-    return int(left / (model.kv_bytes / ranks * scenario.fleet.block_size))
 
 
 def _step_chance(rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -256,7 +183,7 @@ def _run(
     offsets = np.concatenate([[0], np.cumsum(output)]).astype(np.int64)
     noise, draws = _step_chance(np.random.default_rng([seed, 4, int(requests.replica[mine[0]])]))
     host = requests.on_host[rows] < scenario.fleet.host_cache_share
-    served, steps, tokens, _ = kernel().run(
+    served, steps, tokens = kernel().run(
         queued[order],
         requests.prompt[rows],
         output,
@@ -314,7 +241,7 @@ def quiet(
     cost = costs(scenario, model_named(model), largest)
     offsets = np.concatenate([[0], np.cumsum(output)]).astype(np.int64)
     luck = (np.arange(n) * 0.6180339887498949) % 1.0  # evenly spread, in no order that lengths could follow
-    served, steps, _, _ = kernel().run(
+    served, steps, _ = kernel().run(
         queued,
         prompt,
         output,

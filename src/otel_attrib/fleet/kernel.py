@@ -9,8 +9,12 @@ All chance is drawn before and handed in, so that two runs differ by what differ
 Imported only where numba is installed; with NUMBA_DISABLE_JIT=1 the same text runs as plain Python.
 """
 
+from collections import namedtuple
+
 import numpy as np
 from numba import njit
+
+from otel_attrib.fleet.front import deliver, gap_statistics, ingest
 
 __all__ = ["REQUEST", "STEP", "deliver", "gap_statistics", "ingest", "run"]
 
@@ -64,25 +68,38 @@ STEP = (
 )
 
 
+# Indices of `Desk.count`.
+_RUNNING, _LOADING, _HEAD, _TAIL, _USED, _NEXT, _DONE, _LEFT, _PREEMPTED, _HELD = range(10)
+
+# What is to be served; see `run`.
+Work = namedtuple("Work", "queued prompt output prefix on_host luck offsets hit_rate cost limits noise draws")
+# What the scheduler knows: by request, then the lists and how long they are; `link` is when the copies end.
+Desk = namedtuple(
+    "Desk", "generated computed target have chunk begun ready running loading waiting count link requests"
+)
+
+
 @njit(cache=True)
-def ingest(arrival, read, parse, tokens, extra, handoff, stall, segment_starts, terms, i_cpu, i_tok, i_rq):
-    """Return (queued, tokenize) of requests through one API server: one event loop, in order of arrival."""
-    n = arrival.size
-    queued = np.empty(n)
-    tokenize = np.empty(n)
-    free = 0.0
-    segment = 0
-    for i in range(n):
-        while segment + 1 < segment_starts.size and arrival[i] >= segment_starts[segment + 1]:
-            segment += 1
-        cpu = terms[segment, i_cpu]
-        begun = max(arrival[i] + read[i] + stall[i], free) + parse[i] * cpu
-        begun += terms[segment, i_rq] * extra[i, 0]
-        took = tokens[i] * cpu * terms[segment, i_tok] + terms[segment, i_rq] * extra[i, 1]
-        free = begun + took
-        tokenize[i] = took
-        queued[i] = free + handoff[i] * cpu + terms[segment, i_rq] * extra[i, 2]
-    return queued, tokenize
+def _desk(n, seats):
+    count = np.zeros(10, dtype=np.int64)
+    count[_HEAD] = count[_TAIL] = n + 1  # new ones are added behind, preempted ones in front
+    requests = np.zeros((n, 21))
+    requests[:, 0] = -1.0
+    return Desk(
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.bool_),
+        np.zeros(n),
+        np.zeros(seats + 1, dtype=np.int64),
+        np.zeros(seats + 1, dtype=np.int64),
+        np.zeros(2 * n + 2, dtype=np.int64),
+        count,
+        np.zeros(1),
+        requests,
+    )
 
 
 @njit(cache=True)
@@ -98,6 +115,171 @@ def _grown(table):
 
 
 @njit(cache=True)
+def _arrive(work, desk, t):
+    """Put into the queue what has come."""
+    count = desk.count
+    while count[_NEXT] < work.queued.size and work.queued[count[_NEXT]] <= t:
+        desk.waiting[count[_TAIL]] = count[_NEXT]
+        count[_TAIL] += 1
+        count[_NEXT] += 1
+
+
+@njit(cache=True)
+def _preempt(work, desk):
+    """Take the youngest running request's blocks; it stands first in the queue again. Return its number."""
+    count = desk.count
+    count[_RUNNING] -= 1
+    v = desk.running[count[_RUNNING]]
+    count[_USED] -= desk.have[v]
+    desk.have[v] = 0
+    desk.computed[v] = 0
+    desk.chunk[v] = 0
+    desk.target[v] = work.prompt[v] + desk.generated[v]
+    desk.requests[v, 8] += 1
+    count[_HEAD] -= 1
+    desk.waiting[count[_HEAD]] = v
+    count[_PREEMPTED] += 1
+    return v
+
+
+@njit(cache=True)
+def _give(work, desk, i, want):
+    """Let a request compute `want` tokens in this step, with the blocks that they take."""
+    need = max(_blocks(desk.computed[i] + want, work.limits[3]) - desk.have[i], 0)
+    desk.count[_USED] += need
+    desk.have[i] += need
+    desk.chunk[i] = want
+    desk.count[_LEFT] -= want
+
+
+@njit(cache=True)
+def _schedule_running(work, desk, blocks):
+    """Give each running request its next tokens, oldest first."""
+    count = desk.count
+    k = 0
+    while k < count[_RUNNING]:
+        i = desk.running[k]
+        want = min(desk.target[i] - desk.computed[i], count[_LEFT])
+        k += 1
+        if want <= 0:
+            desk.chunk[i] = 0
+            continue
+        need = _blocks(desk.computed[i] + want, work.limits[3]) - desk.have[i]
+        while count[_USED] + need > blocks:
+            if _preempt(work, desk) == i:
+                return
+        _give(work, desk, i, want)
+
+
+@njit(cache=True)
+def _schedule_loaded(work, desk, t, blocks):
+    """Go on with requests whose prefix has arrived from the host."""
+    count = desk.count
+    k = 0
+    while k < count[_LOADING]:
+        i = desk.loading[k]
+        want = min(desk.target[i] - desk.computed[i], count[_LEFT])
+        if desk.ready[i] > t or want <= 0 or count[_RUNNING] >= work.limits[1]:
+            k += 1
+            continue
+        _give(work, desk, i, want)
+        _seat(desk, i)
+        for j in range(k, count[_LOADING] - 1):
+            desk.loading[j] = desk.loading[j + 1]
+        count[_LOADING] -= 1
+
+
+@njit(cache=True)
+def _seat(desk, i):
+    desk.running[desk.count[_RUNNING]] = i
+    desk.count[_RUNNING] += 1
+
+
+@njit(cache=True)
+def _found(work, desk, now, i):
+    """Return how many tokens of a request the prefix cache holds; one that was preempted starts over."""
+    if desk.generated[i] > 0 or desk.requests[i, 8] > 0 or work.luck[i] >= work.hit_rate * now[10]:
+        return 0
+    size = work.limits[3]
+    return (min(work.prefix[i], work.prompt[i] - 1) // size) * size
+
+
+@njit(cache=True)
+def _admit(work, desk, now, t, seats, blocks):
+    """Take waiting requests, first come first served, until tokens, seats or blocks run out."""
+    count, size = desk.count, work.limits[3]
+    while count[_HEAD] < count[_TAIL] and count[_LEFT] > 0 and count[_RUNNING] + count[_LOADING] < seats:
+        i = desk.waiting[count[_HEAD]]
+        desk.target[i] = work.prompt[i] + desk.generated[i]
+        found = _found(work, desk, now, i)
+        load = found > 0 and work.on_host[i]
+        want = min(desk.target[i] - found, count[_LEFT])
+        # One that waits for its copy cannot give way, so it takes the blocks of its whole prompt.
+        need = _blocks(desk.target[i] if load else found + want, size)
+        if count[_USED] + need > blocks:
+            return
+        count[_HEAD] += 1
+        desk.computed[i] = found
+        if desk.requests[i, 8] == 0:
+            desk.requests[i, 10] = found
+        if load:
+            count[_USED] += need
+            desk.have[i] = need
+            _copy(work, desk, now, t, i, found)
+        else:
+            desk.have[i] = 0
+            _give(work, desk, i, want)
+            _seat(desk, i)
+
+
+@njit(cache=True)
+def _copy(work, desk, now, t, i, found):
+    """Start to copy a prefix from the host; one card's copies follow each other."""
+    moved = found * work.cost[8]
+    took = work.cost[9] + now[5] + moved * work.cost[10] * now[4] * work.noise[i % work.noise.shape[0], 3]
+    start = max(t, desk.link[0])
+    desk.link[0] = desk.ready[i] = start + took
+    mine = desk.requests[i]
+    mine[1] = t
+    mine[18] = start
+    mine[19] = moved
+    mine[20] = took
+    desk.loading[desk.count[_LOADING]] = i
+    desk.count[_LOADING] += 1
+
+
+@njit(cache=True)
+def _batch(desk):
+    """Return (requests, prompt tokens, output tokens, pairs of attention, tokens of context) of the step."""
+    batch = prefill = decode = 0
+    attention = context = 0.0
+    for k in range(desk.count[_RUNNING]):
+        i = desk.running[k]
+        want = desk.chunk[i]
+        if want == 0:
+            continue
+        batch += 1
+        if desk.generated[i] > 0 and desk.computed[i] + 1 == desk.target[i]:
+            decode += 1
+        else:
+            prefill += want
+        attention += want * (desk.computed[i] + 0.5 * want)
+        context += desk.computed[i] + want
+    return batch, prefill, decode, attention, context
+
+
+@njit(cache=True)
+def _next_event(work, desk, t):
+    """Return when there may be something to do again."""
+    soonest = np.inf
+    if desk.count[_NEXT] < work.queued.size:
+        soonest = work.queued[desk.count[_NEXT]]
+    for k in range(desk.count[_LOADING]):
+        soonest = min(soonest, desk.ready[desk.loading[k]])
+    return t + 1e-4 if soonest <= t or soonest == np.inf else soonest
+
+
+@njit(cache=True)
 def _forward(cost, terms, tokens, attention, context, ranks):
     """Return (slowest rank's time, compute, memory, collective, bytes) of one pass; terms of the replica."""
     compute = (tokens * cost[0] + attention * cost[1]) * terms[0]
@@ -108,6 +290,128 @@ def _forward(cost, terms, tokens, attention, context, ranks):
         moved = tokens * cost[6]
         collective = cost[4] * (cost[5] * terms[3] + moved * cost[7] * terms[2])
     return max(compute, memory) + cost[15], compute, memory, collective, moved * cost[4]
+
+
+@njit(cache=True)
+def _time(work, now, sizes, step, before, line):
+    """Write a step's times into its line: what its sizes cost under the present terms, with its chance."""
+    batch, prefill, decode, attention, context = sizes
+    cost = work.cost
+    row = work.noise[step % work.noise.shape[0]]
+    draw = work.draws[step % work.draws.shape[0]]
+    cpu = now[11] * row[1]
+    delay = now[12] * draw[0]
+    if now[13] > 0.0 and draw[2] < now[13] * before:
+        delay += now[14] * draw[1]
+    after = now[12] * draw[1] * 0.5
+    slowest, compute, memory, collective, moved = _forward(
+        cost, now, prefill + decode, attention, context, work.limits[4]
+    )
+    copied = (prefill + decode) * 16.0 + batch * 256.0
+    line[9] = (cost[11] + cost[12] * batch) * cpu + delay
+    line[12] = collective * row[0]
+    line[13] = (cost[9] + now[5]) + copied * cost[10] * now[4]
+    line[20] = slowest * row[0]
+    line[10] = line[20] + line[12] + line[13]
+    line[11] = (cost[13] + cost[14] * batch) * row[2]
+    line[14] = (cost[16] + cost[17] * batch) * cpu + after
+    line[1] = line[9] + line[10] + line[11] + line[14]
+    line[15] = compute * row[0]
+    line[16] = memory * row[0]
+    line[17] = moved
+    line[18] = copied
+    line[19] = delay + after
+
+
+@njit(cache=True)
+def _describe(desk, sizes, t, blocks, line):
+    count = desk.count
+    line[0] = t
+    line[2] = sizes[0]
+    line[3] = sizes[1]
+    line[4] = sizes[2]
+    line[5] = count[_TAIL] - count[_HEAD] + count[_LOADING]
+    line[6] = count[_RUNNING]
+    line[7] = count[_PREEMPTED]
+    line[8] = count[_USED] / blocks
+
+
+@njit(cache=True)
+def _account(desk, i, step, line):
+    """Write into a request's row what this step was to it."""
+    mine = desk.requests[i]
+    if not desk.begun[i]:
+        desk.begun[i] = True
+        mine[0] = line[0]
+        mine[6] = step
+        if mine[20] > 0.0:
+            mine[1] = line[0] - mine[1]  # until the step that goes on with it, as the recorder counts
+    if desk.generated[i] == 0:
+        mine[2] += line[10]
+        mine[9] += 1
+    else:
+        mine[11] += line[10]
+        mine[12] += line[11]
+        mine[13] += line[14]
+        mine[14] += line[2]
+        mine[15] += 1
+    mine[16] = max(mine[16], line[5])
+    mine[17] = max(mine[17], line[8])
+
+
+@njit(cache=True)
+def _token(work, desk, i, step, at, line, tokens_at):
+    """A request has one token more at `at`; return whether it was its last."""
+    mine = desk.requests[i]
+    tokens_at[work.offsets[i] + desk.generated[i]] = at
+    if desk.generated[i] == 0:
+        mine[3] = line[11]
+        mine[4] = at
+    desk.generated[i] += 1
+    desk.target[i] = work.prompt[i] + desk.generated[i]
+    if desk.generated[i] < work.output[i]:
+        return False
+    mine[5] = at
+    mine[7] = step
+    desk.count[_USED] -= desk.have[i]
+    desk.have[i] = 0
+    desk.count[_DONE] += 1
+    return True
+
+
+@njit(cache=True)
+def _finish_step(work, desk, step, line, tokens_at):
+    """Hand out what the step has computed, and keep in their order who goes on."""
+    at = line[0] + line[9] + line[10] + line[11]
+    kept = 0
+    for k in range(desk.count[_RUNNING]):
+        i = desk.running[k]
+        want = desk.chunk[i]
+        ended = False
+        if want > 0:
+            desk.chunk[i] = 0
+            _account(desk, i, step, line)
+            desk.computed[i] += want
+            if desk.computed[i] == desk.target[i]:
+                ended = _token(work, desk, i, step, at, line, tokens_at)
+        if not ended:
+            desk.running[kept] = i
+            kept += 1
+    desk.count[_RUNNING] = kept
+
+
+@njit(cache=True)
+def _schedule(work, desk, now, t, blocks):
+    """Choose what the next step computes."""
+    count, limits = desk.count, work.limits
+    count[_LEFT] = max(int(limits[0] * now[7]), 16)
+    count[_PREEMPTED] = 0
+    _schedule_running(work, desk, blocks)
+    _schedule_loaded(work, desk, t, blocks)
+    count[_HELD] += 1
+    if count[_PREEMPTED] == 0 and (count[_HELD] >= now[6] or count[_RUNNING] == 0):
+        count[_HELD] = 0
+        _admit(work, desk, now, t, max(int(limits[1] * now[8]), 1), blocks)
 
 
 @njit(cache=True)
@@ -127,317 +431,37 @@ def run(
     noise,
     draws,
 ):
-    """Serve every request of one replica; return (requests, steps, when each token was done, steps' number).
+    """Serve every request of one replica; return (requests, steps, when each token was done).
 
     `queued` ascending, seconds; `prefix` tokens that the prefix cache may hold; `offsets` where a request's
     tokens stand in the third result. `terms` is (segments, terms): the engine's first. `cost` and `limits`
-    are set by `engine.costs`; `noise` (M, 4) multiplies forward, CPU, sample and copy times; `draws` (M, 3)
+    are set by `costs.costs`; `noise` (M, 4) multiplies forward, CPU, sample and copy times; `draws` (M, 3)
     are exponential and uniform numbers for run-queue delays and stalls.
     """
-    n = queued.size
-    budget_all, seats_all, blocks_all, size, ranks, largest = (
-        limits[0],
-        limits[1],
-        limits[2],
-        limits[3],
-        limits[4],
-        limits[5],
-    )
-    requests = np.zeros((n, 21))
-    requests[:, 0] = -1.0
+    work = Work(queued, prompt, output, prefix, on_host, luck, offsets, hit_rate, cost, limits, noise, draws)
+    desk = _desk(queued.size, limits[1])
     steps = np.empty((4096, 21))
-    tokens_at = np.empty(offsets[n])
-    generated = np.zeros(n, dtype=np.int64)
-    computed = np.zeros(n, dtype=np.int64)
-    target = np.zeros(n, dtype=np.int64)
-    have = np.zeros(n, dtype=np.int64)
-    chunk = np.zeros(n, dtype=np.int64)
-    begun = np.zeros(n, dtype=np.bool_)
-    ready_at = np.zeros(n)
-    running = np.zeros(seats_all + 1, dtype=np.int64)
-    loading = np.zeros(seats_all + 1, dtype=np.int64)
-    waiting = np.zeros(2 * n + 2, dtype=np.int64)  # new ones behind, preempted ones in front
-    head = n + 1
-    tail = n + 1
-    n_running = 0
-    n_loading = 0
-    used = 0
-    nxt = 0
-    done = 0
-    t = 0.0
-    step = 0
-    segment = 0
-    link_free = 0.0
-    last_duration = 0.0
-    held_back = 0
-    while done < n:
+    tokens_at = np.empty(offsets[queued.size])
+    t = before = 0.0
+    step = segment = 0
+    while desk.count[_DONE] < queued.size:
         while segment + 1 < starts.size and t >= starts[segment + 1]:
             segment += 1
         now = terms[segment]
-        while nxt < n and queued[nxt] <= t:
-            waiting[tail] = nxt
-            tail += 1
-            nxt += 1
-        budget = max(int(budget_all * now[7]), 16)
-        seats = max(int(seats_all * now[8]), 1)
-        blocks = max(int(blocks_all * now[9]), largest)
-        left = budget
-        preempted = 0
-        batch = 0
-        prefill_tokens = 0
-        decode_tokens = 0
-        attention = 0.0
-        context = 0.0
-        # Running requests, oldest first.
-        k = 0
-        while k < n_running:
-            i = running[k]
-            rest = target[i] - computed[i]
-            want = min(rest, left)
-            if want <= 0:
-                chunk[i] = 0
-                k += 1
-                continue
-            need = max(_blocks(computed[i] + want, size) - have[i], 0)
-            gone = False
-            while used + need > blocks:
-                v = running[n_running - 1]
-                n_running -= 1
-                used -= have[v]
-                have[v] = 0
-                computed[v] = 0
-                chunk[v] = 0
-                target[v] = prompt[v] + generated[v]
-                requests[v, 8] += 1
-                head -= 1
-                waiting[head] = v
-                preempted += 1
-                if v == i:
-                    gone = True
-                    break
-            if gone:
-                break
-            used += need
-            have[i] += need
-            chunk[i] = want
-            left -= want
-            k += 1
-        # Prefixes that have arrived from the host, then the queue.
-        k = 0
-        while k < n_loading:
-            i = loading[k]
-            if ready_at[i] <= t and left > 0 and n_running < seats_all:
-                want = min(target[i] - computed[i], left)
-                need = max(_blocks(computed[i] + want, size) - have[i], 0)
-                if used + need <= blocks:
-                    used += need
-                    have[i] += need
-                    chunk[i] = want
-                    left -= want
-                    running[n_running] = i
-                    n_running += 1
-                    for j in range(k, n_loading - 1):
-                        loading[j] = loading[j + 1]
-                    n_loading -= 1
-                    continue
-            k += 1
-        held_back += 1
-        if preempted == 0 and (held_back >= now[6] or n_running == 0):
-            held_back = 0
-            while head < tail and left > 0 and n_running + n_loading < seats:
-                i = waiting[head]
-                target[i] = prompt[i] + generated[i]
-                found = 0
-                if generated[i] == 0 and requests[i, 8] == 0 and luck[i] < hit_rate * now[10]:
-                    found = (min(prefix[i], prompt[i] - 1) // size) * size
-                if found > 0 and on_host[i]:
-                    need = _blocks(target[i], size)  # all of it: one that waits for its copy cannot give way
-                    if used + need > blocks:
-                        break
-                    head += 1
-                    used += need
-                    have[i] = need
-                    computed[i] = found
-                    requests[i, 10] = found
-                    moved = found * cost[8]
-                    took = cost[9] + now[5] + moved * cost[10] * now[4] * noise[i % noise.shape[0], 3]
-                    copy_from = max(t, link_free)
-                    link_free = copy_from + took
-                    ready_at[i] = link_free
-                    requests[i, 1] = t
-                    requests[i, 18] = copy_from
-                    requests[i, 19] = moved
-                    requests[i, 20] = took
-                    loading[n_loading] = i
-                    n_loading += 1
-                    continue
-                want = min(target[i] - found, left)
-                need = _blocks(found + want, size)
-                if used + need > blocks:
-                    break
-                head += 1
-                used += need
-                have[i] = need
-                computed[i] = found
-                if requests[i, 8] == 0:
-                    requests[i, 10] = found
-                chunk[i] = want
-                left -= want
-                running[n_running] = i
-                n_running += 1
-        for k in range(n_running):
-            i = running[k]
-            want = chunk[i]
-            if want == 0:
-                continue
-            batch += 1
-            if generated[i] > 0 and computed[i] + 1 == target[i]:
-                decode_tokens += 1
-            else:
-                prefill_tokens += want
-            attention += want * (computed[i] + 0.5 * want)
-            context += computed[i] + want
-        if batch == 0:
-            soonest = np.inf
-            if nxt < n:
-                soonest = queued[nxt]
-            for k in range(n_loading):
-                soonest = min(soonest, ready_at[loading[k]])
-            if soonest <= t or soonest == np.inf:
-                soonest = t + 1e-4
-            t = soonest
+        blocks = max(int(limits[2] * now[9]), limits[5])
+        _arrive(work, desk, t)
+        _schedule(work, desk, now, t, blocks)
+        sizes = _batch(desk)
+        if sizes[0] == 0:
+            t = _next_event(work, desk, t)
             continue
-        # How long the step takes.
-        row = noise[step % noise.shape[0]]
-        draw = draws[step % draws.shape[0]]
-        cpu = now[11] * row[1]
-        delay = now[12] * draw[0]
-        if now[13] > 0.0 and draw[2] < now[13] * last_duration:
-            delay += now[14] * draw[1]
-        schedule = (cost[11] + cost[12] * batch) * cpu + delay
-        slowest, compute, memory, collective, moved = _forward(
-            cost, now, prefill_tokens + decode_tokens, attention, context, ranks
-        )
-        copied = (prefill_tokens + decode_tokens) * 16.0 + batch * 256.0
-        copy = (cost[9] + now[5]) + copied * cost[10] * now[4]
-        body = slowest * row[0]
-        forward = body + collective * row[0] + copy
-        sample = (cost[13] + cost[14] * batch) * row[2]
-        out = (cost[16] + cost[17] * batch) * cpu + now[12] * draw[1] * 0.5
-        at = t + schedule + forward + sample
-        duration = schedule + forward + sample + out
         if step == steps.shape[0]:
             steps = _grown(steps)
-        usage = used / blocks
         line = steps[step]
-        line[0] = t
-        line[1] = duration
-        line[2] = batch
-        line[3] = prefill_tokens
-        line[4] = decode_tokens
-        line[5] = tail - head + n_loading
-        line[6] = n_running
-        line[7] = preempted
-        line[8] = usage
-        line[9] = schedule
-        line[10] = forward
-        line[11] = sample
-        line[12] = collective * row[0]
-        line[13] = copy
-        line[14] = out
-        line[15] = compute * row[0]
-        line[16] = memory * row[0]
-        line[17] = moved
-        line[18] = copied
-        line[19] = delay + now[12] * draw[1] * 0.5
-        line[20] = body
-        kept = 0
-        for k in range(n_running):
-            i = running[k]
-            want = chunk[i]
-            if want == 0:
-                running[kept] = i
-                kept += 1
-                continue
-            chunk[i] = 0
-            mine = requests[i]
-            if not begun[i]:
-                begun[i] = True
-                mine[0] = t
-                if mine[20] > 0.0:
-                    mine[1] = t - mine[1]  # until the step that goes on with it, as the recorder counts
-                mine[6] = step
-            computed[i] += want
-            if generated[i] == 0:
-                mine[2] += forward
-                mine[9] += 1
-            else:
-                mine[11] += forward
-                mine[12] += sample
-                mine[13] += out
-                mine[14] += batch
-                mine[15] += 1
-            if line[5] > mine[16]:
-                mine[16] = line[5]
-            if usage > mine[17]:
-                mine[17] = usage
-            if computed[i] == target[i]:
-                tokens_at[offsets[i] + generated[i]] = at
-                if generated[i] == 0:
-                    mine[3] = sample
-                    mine[4] = at
-                generated[i] += 1
-                target[i] = prompt[i] + generated[i]
-                if generated[i] == output[i]:
-                    mine[5] = at
-                    mine[7] = step
-                    used -= have[i]
-                    have[i] = 0
-                    done += 1
-                    continue
-            running[kept] = i
-            kept += 1
-        n_running = kept
-        t += duration
-        last_duration = duration
+        _time(work, now, sizes, step, before, line)
+        _describe(desk, sizes, t, blocks, line)
+        _finish_step(work, desk, step, line, tokens_at)
+        before = line[1]
+        t += before
         step += 1
-    return requests, steps[:step], tokens_at, step
-
-
-@njit(cache=True)
-def deliver(tokens_at, offsets, late, slow, jitter):
-    """Return when each token was delivered: done, plus the way out; never before the token ahead of it.
-
-    `late` (n,) is a request's own time from token to socket, `slow` (n,) the mean time its reader adds.
-    """
-    out = np.empty(tokens_at.size)
-    m = jitter.shape[0]
-    for i in range(late.size):
-        before = 0.0
-        for k in range(offsets[i], offsets[i + 1]):
-            at = tokens_at[k] + late[i] * jitter[k % m, 0] + slow[i] * jitter[k % m, 1]
-            before = max(before, at)
-            out[k] = before
-    return out
-
-
-@njit(cache=True)
-def gap_statistics(delivered, offsets):
-    """Return (n, 4): mean, p50, p99 and max of each request's gaps, seconds; NaN where there are none."""
-    n = offsets.size - 1
-    found = np.full((n, 4), np.nan)
-    for i in range(n):
-        count = offsets[i + 1] - offsets[i] - 1
-        if count < 1:
-            continue
-        gaps = np.sort(
-            delivered[offsets[i] + 1 : offsets[i + 1]] - delivered[offsets[i] : offsets[i + 1] - 1]
-        )
-        found[i, 0] = (delivered[offsets[i + 1] - 1] - delivered[offsets[i]]) / count
-        for column in range(2):
-            place = (0.5 if column == 0 else 0.99) * (count - 1)
-            low = int(place)
-            high = min(low + 1, count - 1)
-            found[i, 1 + column] = gaps[low] + (gaps[high] - gaps[low]) * (place - low)
-        found[i, 3] = gaps[count - 1]
-    return found
+    return desk.requests, steps[:step], tokens_at

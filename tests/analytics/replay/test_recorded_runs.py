@@ -73,4 +73,4 @@ def test_a_run_with_slower_decoding_is_explained() -> None:
 
     assert replay.valid, replay.reason
     assert served > 0.85 * (quantile(b.rows.values, 0.9) - quantile(a.rows.values, 0.9))
-    assert abs(replay.stages["queue"].value) < 0.1 * change.delta.value
+    assert abs(replay.stages["queue"].value) < 0.15 * change.delta.value

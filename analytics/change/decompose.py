@@ -152,7 +152,8 @@ def _estimates(before: Baseline, after: Current, path: Path) -> list[Estimate]:
 def _lines(start: Floats, path: Path, tail: Floats) -> Floats:
     quantile, mixed = start[:2]
     delta, workload = path.after - quantile, mixed - quantile
-    head = [quantile, path.after, delta, workload, path.before - mixed]
+    # Where no stage moved, a difference of the two shown numbers' shifts is on no stage: it is unexplained.
+    head = [quantile, path.after, delta, workload, path.after - path.stages.sum() - mixed]
     return np.concatenate([head, path.stages, tail - start[2:]])
 
 

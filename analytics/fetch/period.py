@@ -29,7 +29,9 @@ __all__ = ["CAP", "fetch_period"]
 
 CAP = 300_000
 """The most values of a window that are fetched one by one unless all are asked for."""
-FILL = 0.9  # of the cap that a sample aims at, because arrivals are uneven
+SAMPLED = 120_000
+"""The values that a sample of a larger window aims at."""
+FILL = 0.9  # of the cap that a sample aims at at most, because arrivals are uneven
 
 COLUMNS = (
     "time",
@@ -119,7 +121,7 @@ def _stretch(
     store: Store, metric: Metric, window: Window, where: Filter, size: Size, cap: int
 ) -> tuple[Stretches, pa.Table]:
     """Fetch stretches that hold at most `cap` values; fewer where arrivals come in bursts."""
-    share = FILL * cap / size.values
+    share = min(SAMPLED, FILL * cap) / size.values
     while True:
         stretches = spread(window, share)
         requests = _fetch_requests(store, metric, window, where, stretches)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from otel_attrib.fleet.decoys import DECOYS
+from otel_attrib.fleet.decoys import DECOYS, decoy_named
 from otel_attrib.fleet.faults import FAMILIES, Unit, family_named
 from otel_attrib.fleet.scenario import Decoy, Fault, Scenario, Sensors, Windows
 from otel_attrib.fleet.shipped import load_scenario
@@ -25,15 +25,17 @@ LOADS = (0.5, 0.75, 0.9)
 QUICK_REQUESTS, FULL_REQUESTS = 7_000, 20_000
 
 SITES: dict[str, dict[str, Any]] = {
-    "h100": {"card": "h100_sxm"},
-    "a100": {"card": "a100_sxm"},
-    "l40s": {"card": "l40s"},
+    "h100": {"card": "h100_sxm", "nodes": 3, "gpus_per_node": 2},
+    "a100": {"card": "a100_sxm", "nodes": 2, "gpus_per_node": 2},
+    "l40s": {"card": "l40s", "nodes": 2, "gpus_per_node": 4},
 }
 LINKED_SITES: dict[str, dict[str, Any]] = {
     "h100-tp4": {"card": "h100_sxm", "tp": 4, "gpus_per_node": 8},
     "h200-tp2": {"card": "h200_sxm", "tp": 2, "gpus_per_node": 4},
     "a100-tp8": {"card": "a100_sxm", "tp": 8, "gpus_per_node": 8, "nodes": 3},
 }
+TRAFFIC = (("mooncake", "gamma"), ("servegen", "gamma"), ("azure_code", "gamma"), ("mooncake", "trace"))
+"""Where lengths are drawn from, and whether the gaps are drawn too or as recorded."""
 PAIRS = (
     ("clock_throttle", "packet_loss"),
     ("pcie_width", "cpu_steal"),
@@ -127,8 +129,8 @@ class _Seed:
                 yield self._run(name.removeprefix("null-").replace("-", "_"), "null", load_scenario(name))
         for decoy in DECOYS:
             base = load_scenario("nvlink-degraded" if decoy.name.startswith("nvlink") else "null-stationary")
-            acting = Decoy(decoy.name, self._unit(decoy.unit, base))
-            yield self._run(f"decoy_{decoy.name}", "decoy", replace(base, faults=(), decoys=(acting,)))
+            base = replace(base, faults=(), decoys=(Decoy(decoy.name),))
+            yield self._run(f"decoy_{decoy.name}", "decoy", base)
         for name in HANDICAPS:
             base = replace(load_scenario("null-stationary"), sensors=_handicap(name, "cpu_hog", self.seed))
             yield self._run(f"{name}_only", "decoy", base)
@@ -142,7 +144,7 @@ class _Seed:
         decoy: str = "",
     ) -> Iterator[Planned]:
         base = load_scenario(kinds[0].replace("_", "-"))
-        faults = tuple(Fault(k, 1.0, self._unit(family_named(k).unit, base), *span) for k in kinds)
+        faults = tuple(Fault(kind, 1.0, "", *span) for kind in kinds)
         decoys = (Decoy(decoy),) if decoy else ()
         base = replace(base, faults=faults, decoys=decoys, sensors=sensors or Sensors())
         pairs: list[tuple[float, float] | None] = [None]
@@ -159,22 +161,35 @@ class _Seed:
         severity, load = pair or (SEVERITIES[turn % 3], LOADS[(turn // 3) % 3])
         sites = LINKED_SITES if base.fleet.tp > 1 else SITES
         site = list(sites)[(turn + turn // 3) % len(sites)]
+        source, arrivals = TRAFFIC[turn % len(TRAFFIC)]
         scenario = replace(
             base,
             name=family,
             fleet=replace(base.fleet, **sites[site]),
-            workload=replace(base.workload, load=load),
+            workload=replace(base.workload, load=load, source=source, arrivals=arrivals),
             windows=Windows(requests=self.requests),
-            faults=tuple(replace(fault, severity=severity) for fault in base.faults),
             shift=replace(base.shift, amount=base.shift.amount * severity / 2),
         )
-        return Planned(family, kind, self.seed, severity, load, site, scenario)
+        placed = self._placed(scenario, severity)
+        return Planned(family, kind, self.seed, severity, load, site, placed)
 
-    def _unit(self, unit: Unit, base: Scenario) -> str:
-        """Return which card, node or tenant this seed breaks."""
-        turn, fleet = self.seed + self.nth, base.fleet
-        node, card = f"node-{turn % fleet.nodes}", f"GPU-{turn % min(4, fleet.gpus_per_node)}"
-        tenant = sorted(base.workload.tenants)[turn % len(base.workload.tenants)]
+    def _placed(self, scenario: Scenario, severity: float) -> Scenario:
+        """Say where each fault and decoy acts."""
+        faults = [
+            replace(one, severity=severity, where=self._where(family_named(one.kind).unit, scenario))
+            for one in scenario.faults
+        ]
+        decoys = [
+            replace(one, where=self._where(decoy_named(one.kind).unit, scenario, 1))
+            for one in scenario.decoys
+        ]
+        return replace(scenario, faults=tuple(faults), decoys=tuple(decoys))
+
+    def _where(self, unit: Unit, scenario: Scenario, aside: int = 0) -> str:
+        """Return which card, node or tenant this run breaks, or another `aside` from it."""
+        turn, fleet = self.seed + self.nth + aside, scenario.fleet
+        node, card = f"node-{turn % fleet.nodes}", f"GPU-{turn % fleet.gpus_per_node}"
+        tenant = sorted(scenario.workload.tenants)[turn % len(scenario.workload.tenants)]
         named = {"gpu": f"gpu:{node}/{card}", "node": f"node:{node}", "tenant": f"tenant:{tenant}"}
         return named.get(unit, "fleet")
 

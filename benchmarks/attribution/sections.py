@@ -1,21 +1,118 @@
-"""What the other benchmarks found, from the JSON that they leave in build/bench."""
+"""What the other benchmarks found, from the JSON that they leave in build/bench: a table each.
+
+A document is a list of flat records, or an object that holds such lists; single values stand above the table.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["other_sections", "read_others"]
+__all__ = ["SECTIONS", "other_sections", "read_others"]
 
-NAMES = ("detector", "riskloc", "scale", "core", "fleet_check", "real")
+SECTIONS: dict[str, tuple[str, str, str]] = {
+    "core": (
+        "The split of ΔP99 into stages",
+        "Made requests whose exact Shapley values are known; ms, L1 beside tail accounting.",
+        "python -m benchmarks.attribution.core",
+    ),
+    "detector": (
+        "Detection",
+        "Alarms a day on streams in which nothing rises, and the delay after three times as many requests are"
+        " above their cell's quantile, at 100 requests a second.",
+        "python -m benchmarks.attribution.detector",
+    ),
+    "scale": (
+        "Time and memory",
+        "The whole of `why` from a store, beside peers that answer a smaller question on the same rows.",
+        "python -m benchmarks.attribution.scale",
+    ),
+    "riskloc": (
+        "Localisation on RiskLoc's public cases",
+        "Which slice is broken, on somebody else's data, beside the published baselines as they are defined.",
+        "python -m benchmarks.attribution.riskloc",
+    ),
+    "fleet_check": (
+        "The model fleet beside a recorded engine",
+        "Relative error of simulated times against two recorded vLLM runs; the second was not fitted on.",
+        "python -m benchmarks.attribution.fleet_check",
+    ),
+    "real": (
+        "Real faults on a real engine",
+        "vLLM on a CPU, broken for real, `why` and the installable rivals asked of the same runs.",
+        "make prove-real",
+    ),
+}
+"""Name of the document → title, what it is, and the command that makes it."""
+
+MOST_COLUMNS = 12
 
 
 def read_others(folder: Path) -> dict[str, Any]:
     """Return the documents that are there, by name."""
-    paths = {name: folder / f"{name}.json" for name in NAMES}
+    paths = {name: folder / f"{name}.json" for name in SECTIONS}
     return {name: json.loads(path.read_text()) for name, path in paths.items() if path.exists()}
 
 
 def other_sections(others: Mapping[str, Any]) -> str:
-    """Return a section for each document; nothing for those that were not measured."""
-    return ""
+    """Return a section for each document; one that was not made is named with its command."""
+    made = [_section(name, others[name]) for name in SECTIONS if name in others]
+    missing = [f"`{SECTIONS[name][2]}`" for name in SECTIONS if name not in others]
+    if missing:
+        made.append(
+            "## Not measured here\n\n" + "Figures of these were not there: " + ", ".join(missing) + "."
+        )
+    return "\n\n".join(made)
+
+
+def _section(name: str, document: Any) -> str:
+    title, what, command = SECTIONS[name]
+    parts = [f"## {title}", f"{what}\n(`{command}`)", *_parts(document)]
+    return "\n\n".join(parts)
+
+
+def _parts(document: Any) -> Iterator[str]:
+    if isinstance(document, list):
+        yield _table(document)
+        return
+    single = {k: v for k, v in document.items() if not isinstance(v, list | dict)}
+    if single:
+        yield "; ".join(f"{_words(key)}: {_cell(value)}" for key, value in single.items()) + "."
+    for value in document.values():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            yield _table(value)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    flat = [_flat(row) for row in rows]
+    keys = list(dict.fromkeys(key for row in flat for key in row))[:MOST_COLUMNS]
+    lines = [[_words(key) for key in keys], ["---"] * len(keys)]
+    lines += [[_cell(row.get(key)) for key in keys] for row in flat]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the single values of a record, those of an object in it beside them, lists joined."""
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            found |= {name: cell for name, cell in value.items() if not isinstance(cell, list | dict)}
+        else:
+            found[key] = ", ".join(map(str, value)) if isinstance(value, list) else value
+    return found
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return str(value).replace("|", "\\|")

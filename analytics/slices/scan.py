@@ -44,8 +44,8 @@ class Scan:
     excess: float
 
 
-def scan(leaves: Leaves, level: float) -> Scan:
-    """Find up to three slices; deterministic."""
+def scan(leaves: Leaves, level: float, significant: float = SIGNIFICANT) -> Scan:
+    """Find up to three slices whose p is at most `significant`; deterministic."""
     rng = np.random.default_rng(SEED)
     rate = 1 - level
     late = leaves.block >= leaves.early
@@ -56,7 +56,7 @@ def scan(leaves: Leaves, level: float) -> Scan:
     while len(found) < AT_MOST and excess > 0:
         rest = leaves.keep(~inside)
         best = _best(rest, cuboids, rate, rng)
-        if best is None or best[1] > SIGNIFICANT:
+        if best is None or best[1] > significant:
             break
         mine = _members(leaves, best[0]) & ~inside
         share = min(1.0, _excess(leaves, mine, rate) / excess)

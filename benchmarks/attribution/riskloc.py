@@ -6,7 +6,7 @@ of the alarm and the --minutes before it (four, as both papers take), with the s
 cases: right when all its attributes and values are the label's, else wrong, as RiskLoc's own evaluation
 does; `case F1` is the mean over the cases. `nested` is the share of cases in which a slice named holds
 or is held by a labelled one. Published figures for other methods are over more cases (135 are labelled), so
-they are not set beside these. Adtributor is written anew from its paper, and cannot name two attributes at once.
+they are not set beside these. Adtributor, written anew from its paper, cannot name two attributes at once.
 
     python benchmarks/attribution/riskloc.py --json riskloc.json
 """

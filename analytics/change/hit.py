@@ -34,6 +34,7 @@ LEAST_ROWS = 100  # of a part, in the current window; smaller ones stay with the
 APART = 5.0  # standard errors by which a part was hit differently
 PART_COST = 12.0  # chi-squared that a further part must be worth
 UPPER = 0.95
+BORROWED = 0.6  # of the worth: a part held against the rows of other places may just be unlike them
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,7 @@ def _uneven(candidate: Candidate, score: _Score) -> tuple[Partition | None, floa
     if not apart.any():
         return None, 0.0
     gain = float((((moved - middle) / error)[apart] ** 2 - PART_COST).sum())
+    gain *= 1.0 if candidate.groups.names and not lacking[apart].any() else BORROWED
     number = np.zeros(size + 1, dtype=np.int64)
     for side in (apart & (moved > middle), apart & (moved < middle)):
         number[:-1][side] = 1 + number.max() + _alike(moved[side], b.rows[side], error[side])

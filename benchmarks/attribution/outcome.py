@@ -67,9 +67,14 @@ def only_where(outcome: Outcome, rose: bool) -> Outcome:
 
 
 def requests_in(requests: pa.Table, where: Mapping[str, str]) -> Flags:
-    """Return which requests are in a slice; a card is in every set of cards that holds it."""
+    """Return which requests are in a slice; a card is in every set of cards that holds it.
+
+    `gpu` is a card with its node, such as node-1:GPU-0; the other names are columns of the table.
+    """
     inside: Flags = np.ones(len(requests), dtype=np.bool_)
-    for name, value in where.items():
+    node, _, card = where.get("gpu", "").partition(":")
+    parts = {name: value for name, value in where.items() if name != "gpu"}
+    for name, value in (parts | ({"node": node, "gpu_set": card} if card else {})).items():
         words = requests[name].to_pylist() if name in requests.column_names else []
         held = [value == word or value in str(word).split(",") for word in words]
         inside &= np.array(held, dtype=np.bool_) if held else False

@@ -109,6 +109,7 @@ def test_slices_are_compared_by_their_requests() -> None:
     """Two names of one slice are one; of 4 requests named and 2 true, 2 are shared: F1 = 2·2 / (4 + 2)."""
     requests = pa.table({"node": ["a", "a", "a", "a", "b"], "gpu_set": ["0,1", "0,1", "2", "2", "0"]})
 
+    assert 1.0 == overlap(requests, {"gpu": "a:2"}, {"gpu_set": "2"})
     assert 1.0 == overlap(requests, {"gpu_set": "2"}, {"node": "a", "gpu_set": "2"})
     assert pytest.approx(2 / 3) == overlap(requests, {"node": "a"}, {"node": "a", "gpu_set": "1"})
 

@@ -87,6 +87,7 @@ def serve(scenario: Scenario, requests: Requests, state: State, slow: Floats, se
             scenario, requests, mine, queued[mine], state.starts, terms, costs(scenario, model, largest), seed
         )
         served[mine] = found[0]
+        _wait_for_slowest(found[1], by_replica[:, place], state.starts)
         steps.append(found[1])
         replica.append(np.full(len(found[1]), place))
         number.append(np.arange(len(found[1])))
@@ -109,6 +110,20 @@ def serve(scenario: Scenario, requests: Requests, state: State, slow: Floats, se
         offsets,
         late,
     )
+
+
+def _wait_for_slowest(steps: Floats, ranks: Floats, starts: Floats) -> None:
+    """Set how long the first rank, whose times a step tells, waits in the collectives for the slowest one."""
+    if ranks.shape[1] == 1:
+        return
+    column = kernel().STEP.index
+    segments = np.searchsorted(starts, steps[:, column("start")], side="right") - 1
+    own = [
+        steps[:, column(name)] * (ranks[:, 0, INDEX[name]] / ranks[:, :, INDEX[name]].max(axis=1))[segments]
+        for name in ("compute", "memory")
+    ]
+    slowest = np.maximum(steps[:, column("compute")], steps[:, column("memory")])
+    steps[:, column("rank_wait")] = slowest - np.maximum(*own)
 
 
 def _within(counts: Ints) -> Ints:

@@ -106,7 +106,7 @@ def _verdicts(fault: float, workload: float, least: float, layers: int, line: st
     if fault > least and fault >= 0.4 * delta:
         found += ["CAUSE", "CAUSE_SET"] if layers < 2 else ["CAUSE_SET", "CAUSE"]
     if workload > least and workload >= 0.4 * delta:
-        found += {"workload": ["MIX"], "load": ["LOAD", "MIX"]}.get(line, ["LOAD", "MIX"])
+        found += ["MIX", "LOAD"] if line == "workload" else ["LOAD", "MIX"]
         found.append("GLOBAL")
     if delta <= 1.5 * least:
         found.append("NO_REGRESSION")

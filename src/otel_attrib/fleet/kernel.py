@@ -42,7 +42,7 @@ REQUEST = (
     "copy_bytes",
     "copy_took",
 )
-# Columns of the step table that `run` fills; seconds.
+# Columns of the step table; seconds. `run` fills all but the last, which `engine` sets by the ranks' states.
 STEP = (
     "start",
     "duration",
@@ -64,7 +64,8 @@ STEP = (
     "collective_bytes",
     "copy_bytes",
     "run_queue",
-    "own",
+    "body",
+    "rank_wait",
 )
 
 
@@ -109,7 +110,7 @@ def _blocks(tokens, size):
 
 @njit(cache=True)
 def _grown(table):
-    bigger = np.empty((table.shape[0] * 2, table.shape[1]))
+    bigger = np.zeros((table.shape[0] * 2, table.shape[1]))
     bigger[: table.shape[0]] = table
     return bigger
 
@@ -440,7 +441,7 @@ def run(
     """
     work = Work(queued, prompt, output, prefix, on_host, luck, offsets, hit_rate, cost, limits, noise, draws)
     desk = _desk(queued.size, limits[1])
-    steps = np.empty((4096, 21))
+    steps = np.zeros((4096, len(STEP)))
     tokens_at = np.empty(offsets[queued.size])
     t = before = 0.0
     step = segment = 0

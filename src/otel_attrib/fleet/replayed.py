@@ -149,13 +149,15 @@ def slices(run: Run, replica: int) -> Iterator[Slice]:
     column = kernel().STEP.index
     steps = run.steps[run.replica == replica]
     whole = ("batch", "prefill_tokens", "decode_tokens", "waiting", "running", "preemptions")
-    times = ("schedule", "forward", "sample", "collective", "copy", "output")
+    times = {name: steps[:, column(name)] for name in ("schedule", "forward", "sample")}
+    times["collective"] = steps[:, column("collective")] + steps[:, column("rank_wait")]
+    times |= {name: steps[:, column(name)] for name in ("copy", "output")}
     table = [
         np.arange(len(steps)),
         *(_length(steps[:, column(name)]) for name in ("start", "duration")),
         *(steps[:, column(name)].astype(np.int64) for name in whole),
         np.rint(steps[:, column("kv_usage")] * 1e6).astype(np.int64),
-        *(_length(steps[:, column(name)]) for name in times),
+        *(_length(seconds) for seconds in times.values()),
     ]
     log = StepLog(most=len(steps))
     for row in np.column_stack(table).tolist():

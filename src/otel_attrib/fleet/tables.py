@@ -129,7 +129,10 @@ def request_table(scenario: Scenario, run: Run, state: State, seed: int) -> pa.T
 
 
 def step_table(scenario: Scenario, run: Run) -> pa.Table:
-    """Return one row an engine step, every column of `steps`; forward includes collectives and copies."""
+    """Return one row an engine step, every column of `steps`; forward includes collectives and copies.
+
+    A collective's time is the first rank's, and includes its waiting for slower ranks.
+    """
     column = kernel().STEP.index
     fleet, steps = scenario.fleet, run.steps
     order = np.argsort(steps[:, 0], kind="stable")
@@ -152,7 +155,8 @@ def step_table(scenario: Scenario, run: Run) -> pa.Table:
     columns |= {name: _whole(steps[:, column(key)]) for name, key in counts.items()}
     columns["kv_usage"] = pa.array(steps[:, column("kv_usage")])
     for name in ("schedule", "forward", "sample", "collective", "copy", "output"):
-        columns[f"{name}_us"] = pa.array(steps[:, column(name)] * 1e6)
+        seconds = steps[:, column(name)] + (steps[:, column("rank_wait")] if name == "collective" else 0.0)
+        columns[f"{name}_us"] = pa.array(seconds * 1e6)
     return pa.table(columns)
 
 

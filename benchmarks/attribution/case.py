@@ -5,6 +5,8 @@ Folders: `corpus/RUN/` holds requests, steps, samples and marks as Parquet with 
 """
 
 import json
+import os
+import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,12 +56,17 @@ class Case:
 
 
 def write_case(folder: Path, tables: dict[str, pa.Table], windows: tuple[Window, Window]) -> None:
-    """Write a run; `run.json` comes last, so that a folder with it is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a run; its folder is put in place when it is whole, and one that is there already stays."""
+    part = folder.with_name(f"{folder.name}.part-{os.getpid()}")
+    part.mkdir(parents=True)
     for table in TABLES:
-        pq.write_table(tables[table], folder / f"{table}.parquet", compression="zstd")
+        pq.write_table(tables[table], part / f"{table}.parquet", compression="zstd")
     run = {"baseline": str(windows[0]), "current": str(windows[1])}
-    (folder / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    (part / "run.json").write_text(json.dumps(run, indent=1) + "\n")
+    try:
+        part.rename(folder)
+    except OSError:  # another process was as fast
+        shutil.rmtree(part)
 
 
 def read_case(folder: Path, metric: str = "ttft") -> Case:
@@ -95,7 +102,9 @@ def _within(table: pa.Table, window: Window) -> pa.Table:
 def write_truth(path: Path, truth: Truth) -> None:
     """Write the truth of one run."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(truth), indent=1) + "\n")
+    part = path.with_suffix(f".part-{os.getpid()}")
+    part.write_text(json.dumps(asdict(truth), indent=1) + "\n")
+    part.replace(path)
 
 
 def read_truth(path: Path) -> Truth:

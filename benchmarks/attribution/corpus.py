@@ -3,7 +3,7 @@
     python -m benchmarks.attribution.corpus --seeds 2 --requests 7000 [--runs N] [--build DIR]
 
 Two processes make them; what is there already is kept, so a stopped run goes on. The folder's name holds a
-hash of the fleet's source and of the plan: a changed fleet makes a new corpus beside the old one.
+hash of the fleet, of the plan and of this file: a changed fleet makes a new corpus beside the old one.
 """
 
 import argparse
@@ -142,11 +142,9 @@ def _slice(where: tuple[str, ...]) -> dict[str, str]:
 def _fleet_hash() -> str:
     folder = Path(faults.__file__).parent
     body = hashlib.sha256()
-    for path in (
-        *sorted(folder.glob("*.py")),
-        *sorted(folder.glob("data/*")),
-        Path(__file__).parent / "plan.py",
-    ):
+    kinds = ("*.py", "data/*", "scenarios/*.toml")
+    fleet = [path for kind in kinds for path in sorted(folder.glob(kind))]
+    for path in (*fleet, Path(__file__).with_name("plan.py"), Path(__file__)):
         body.update(path.read_bytes())
     return body.hexdigest()[:8]
 

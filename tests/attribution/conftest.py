@@ -1,5 +1,6 @@
 """A made-up run in the corpus's shape: one thing differs between its two windows."""
 
+import itertools
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,7 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 STAMP = pa.timestamp("us", "UTC")
 LENGTH = timedelta(minutes=5)
 LOG_US = {"ingress": 6, "tokenize": 7, "queue": 8, "kv_init": 6, "prefill": 10, "sample": 6, "egress": 6}
+NUMBERS = itertools.count()
 Made = Callable[..., Case]
 
 
@@ -35,8 +37,9 @@ def made(tmp_path: Path) -> Made:
             "marks": pa.table({}),
         }
         windows = Window(NOON, NOON + LENGTH), Window(NOON + LENGTH, NOON + 2 * LENGTH)
-        write_case(tmp_path / "made", tables, windows)
-        return read_case(tmp_path / "made")
+        folder = tmp_path / f"made-{next(NUMBERS)}"
+        write_case(folder, tables, windows)
+        return read_case(folder)
 
     return make
 

@@ -14,8 +14,10 @@ from otel_attrib.analytics.blocks import Counts
 from otel_attrib.analytics.change.whole import UpperRows
 from otel_attrib.analytics.columns import Dimension, Rows
 from otel_attrib.analytics.filters import DIMENSIONS
+from otel_attrib.analytics.gaps import split_gaps
 from otel_attrib.analytics.metric import Metric
 from otel_attrib.analytics.windows import Window
+from otel_attrib.schema.attributes import DECODE_STAGES
 
 __all__ = ["NO_TABLE", "Period", "rows_of"]
 
@@ -49,14 +51,16 @@ class Period:
     upper: UpperRows | None = None
 
 
-def rows_of(requests: pa.Table, metric: Metric, total: int | None = None) -> Rows:
+def rows_of(
+    requests: pa.Table, metric: Metric, total: int | None = None, steps: pa.Table | None = None
+) -> Rows:
     """Return the rows of `metric` in a table with the columns of `requests`.
 
     Requests without the metric are left out. `total` is how many rows the window has when the table is
-    a sample of them.
+    a sample of them. `steps` split single gaps into decode stages; without them a gap is `outside`.
     """
     if metric.name == "tbt":
-        return _gaps(requests, metric, total)
+        return _gaps(requests, total, steps)
     value = _numbers(requests, f"{metric.name}_us")
     measured = ~np.isnan(value)
     table = requests.filter(pa.array(measured))
@@ -75,16 +79,19 @@ def rows_of(requests: pa.Table, metric: Metric, total: int | None = None) -> Row
     )
 
 
-def _gaps(requests: pa.Table, metric: Metric, total: int | None) -> Rows:
-    """Return one row a gap; nothing here splits a gap into stages, so all of it is `outside`."""
+def _gaps(requests: pa.Table, total: int | None, steps: pa.Table | None) -> Rows:
+    """Return one row a gap, split into decode stages where the engine's steps say how."""
     lists = requests["gaps_us"].combine_chunks()
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-    gaps = pc.list_flatten(lists).to_numpy(zero_copy_only=False).astype(np.float64) / 1000
-    shape = (gaps.size, 1)
+    gaps = pc.list_flatten(lists).to_numpy(zero_copy_only=False).astype(np.float64)
+    stages, split = split_gaps(requests, gaps, parents, steps)
+    outside = gaps - stages.sum(axis=1)
+    observed = np.ones((gaps.size, len(DECODE_STAGES) + 1), dtype=np.bool_)
+    observed[:, :-1] = split[:, None]
     return _assemble(
-        (*metric.stages, "outside"),
-        gaps.reshape(shape),
-        np.ones(shape, dtype=np.bool_),
+        (*DECODE_STAGES, "outside"),
+        np.column_stack([stages, outside]) / 1000,
+        observed,
         requests,
         parents,
         total,

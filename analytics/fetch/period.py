@@ -6,6 +6,7 @@ calculations over the sample are then closed on.
 """
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +27,8 @@ from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
 from otel_attrib.schema.store import Store
 
 __all__ = ["CAP", "fetch_period"]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CAP = 300_000
 """The most values of a window that are fetched one by one unless all are asked for."""
@@ -75,12 +78,7 @@ def fetch_period(
     size = measure(store, metric, window, where)
     if exact or size.values <= cap:
         requests = _fetch_requests(store, metric, window, where, EVERY_ROW)
-        return Period(
-            window=window,
-            rows=rows_of(requests, metric),
-            requests=requests,
-            **_surround(store, window, requests, EVERY_ROW),
-        )
+        return _period(store, metric, window, requests, EVERY_ROW)
     return _sample(
         store, metric, window, where, level, size, cap, rolled_up(where) if states is None else states
     )
@@ -97,7 +95,8 @@ def _sample(
     states: bool,
 ) -> Period:
     stretches, requests = _stretch(store, metric, window, where, size, cap)
-    rows = rows_of(requests, metric)
+    period = _period(store, metric, window, requests, stretches)
+    rows = period.rows
     shown = (
         quantile_from_states(store, metric, window, where, level)
         if states
@@ -105,14 +104,12 @@ def _sample(
     )
     # States count requests, measured or not, and not gaps: the sample says how many values they give.
     total = round(shown.n * rows.n / max(1, len(requests))) if states else shown.n
-    sample = Period(
-        window=window,
+    sample = replace(
+        period,
         rows=replace(rows, total=total),
-        requests=requests,
         displayed=shown.ms,
         bound=SKETCH_ERROR if states else 0.0,
         way=_way(total, rows.n, states),
-        **_surround(store, window, requests, stretches),
     )
     return replace(sample, counts=scaled_counts(sample, metric, total))
 
@@ -140,13 +137,28 @@ def _way(total: int, n: int, states: bool) -> str:
     return f"1 in {total / max(1, n):.3g} rows, closed on the quantile of {source}"
 
 
-def _surround(store: Store, window: Window, requests: pa.Table, stretches: Stretches) -> dict[str, pa.Table]:
+def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, stretches: Stretches) -> Period:
+    """Put the requests together with what is known around them."""
     services, nodes = (pc.unique(requests[name]).to_pylist() for name in ("service", "node"))
-    return {
-        "steps": fetch_steps(store, window, services, nodes, stretches),
-        "samples": fetch_samples(store, window, nodes),
-        "marks": fetch_marks(store, window),
-    }
+    end = max(window.end, _last_end(requests)) if metric.name == "tbt" else window.end
+    steps = fetch_steps(store, Window(window.start, end), services, nodes, stretches)
+    return Period(
+        window=window,
+        rows=rows_of(requests, metric, steps=steps),
+        requests=requests,
+        steps=steps.filter(pc.less(steps["time"], pa.scalar(window.end, steps["time"].type))),
+        samples=fetch_samples(store, window, nodes),
+        marks=fetch_marks(store, window),
+    )
+
+
+def _last_end(requests: pa.Table) -> datetime:
+    """Return when the last of the requests ended: its gaps come from steps that late."""
+    if not len(requests):
+        return datetime.min.replace(tzinfo=UTC)
+    lasted = pc.cast(pc.fill_null(requests["e2e_us"], 0.0), pa.int64(), safe=False)
+    ends = pc.add(pc.cast(requests["time"], pa.int64()), lasted)
+    return EPOCH + timedelta(microseconds=int(pc.max(ends).as_py()) + 1)
 
 
 def _fetch_requests(

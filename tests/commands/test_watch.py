@@ -1,7 +1,11 @@
 """`otel-attrib watch`: what it says, keeps and returns, from requests in a store."""
 
 import json
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +22,22 @@ NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 STAMP = pa.timestamp("us", "UTC")
 AT = "2026-05-01T12:25:00Z"
 FAULT_S = 23 * 60
+WATCHED = """
+import sys
+from otel_attrib.analytics.detection.watcher import Watcher
+from otel_attrib.cli import main
+from otel_attrib.schema.migrate import migrate
+from otel_attrib.schema.store import open_store
+with open_store(sys.argv[1]) as store:
+    migrate(store)
+step = Watcher.step
+def told(self, now):
+    found = step(self, now)
+    print("looked", flush=True)
+    return found
+Watcher.step = told
+sys.exit(main(["watch", "--dsn", sys.argv[1], "--interval", "600s"]))
+"""
 A_SECOND = 15
 
 
@@ -81,6 +101,8 @@ def test_once_names_the_onset(store: Store, capsys: pytest.CaptureFixture[str]) 
     )
     assert said["report"] == json.loads(kept["report"])
     assert {"service": "chat", "model": "m"} == kept["where"]
+    assert code == typed(store, *ONCE, "--dry-run", "--json")
+    assert [{"n": 1}] == store.rows("SELECT count() AS n FROM reports")
 
 
 def test_once_is_quiet(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,14 +118,6 @@ def test_once_without_requests(store: Store, capsys: pytest.CaptureFixture[str])
     """An empty store is said to be so, not judged."""
     assert 0 == typed(store, *ONCE)
     assert "no service and model has" in capsys.readouterr().out
-
-
-def test_dry_run_keeps_nothing(store: Store) -> None:
-    """`--dry-run` says it and keeps no row."""
-    fill(store, slower=3.0)
-
-    assert typed(store, *ONCE, "--dry-run") in (3, 4)
-    assert [] == store.rows("SELECT * FROM reports")
 
 
 @pytest.mark.parametrize(
@@ -163,3 +177,16 @@ def test_a_store_that_was_away_is_caught_up_with(store: Store, monkeypatch: pyte
 
 def _away(*_: object) -> None:
     raise StoreError("away")
+
+
+def test_a_signal_ends_it_well(tmp_path: Path) -> None:
+    """SIGTERM, told as Ctrl-C, in the middle of the loop is exit code 0 without a word."""
+    where = f"chdb://{tmp_path / 'store'}"
+    words = [sys.executable, "-c", WATCHED, where]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert "looked\n" == process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        said = process.stdout.read(), process.stderr.read()
+
+    assert (0, ("", "")) == (process.returncode, said)

@@ -1,6 +1,6 @@
 """The map that undoes what changed in one stage: from the current residuals back to the baseline's.
 
-G = F_A⁻¹ ∘ F_B, monotone and never below 0. It is the simplest that the rows do not contradict: nothing
+G = F_A⁻¹ ∘ F_B, monotone. It is the simplest that the rows do not contradict: nothing
 at all, one factor, or quantile against quantile (means over the same bins of probability of both windows,
 fine in the tail, joined by straight lines). The noise of the baseline's tail would else be booked on a
 stage that did not change. A contradiction is a gap between the distributions of SEEN standard errors,
@@ -46,9 +46,14 @@ class Repair:
     atoms: tuple[tuple[float, float, float], ...]
     target: Spread
 
+    @property
+    def floor(self) -> float:
+        """Return the least that G gives: 0, or the baseline's least where clocks made times negative."""
+        return min(0.0, float(self.target.values[0]))
+
     def __call__(self, residual: Floats, lot: Floats) -> Floats:
         """Return G of (n,) current residuals."""
-        mapped = np.maximum(0.0, residual + np.interp(residual, self.at, self.move))
+        mapped = np.maximum(self.floor, residual + np.interp(residual, self.at, self.move))
         for value, low, high in self.atoms:
             held = residual == value
             spread = self.target.at(low + (high - low) * lot[held])

@@ -11,11 +11,15 @@ import numpy as np
 
 from otel_attrib.analytics.change.hit import LEAST_ROWS, Partition, partitions_of, time_slices
 from otel_attrib.analytics.change.repair import Repair, fit_repair, lots
-from otel_attrib.analytics.change.sizes import Sizes
+from otel_attrib.analytics.change.sizes import Sizes, tokens_of
 from otel_attrib.analytics.change.spread import Sorted
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
 __all__ = ["Moves", "Restoration", "StageMaps", "restoration"]
+
+
+STRATA = (0.5, 0.8, 0.95)
+NEGLIGIBLE = 1e-9  # of the largest total
 
 
 @dataclass(frozen=True)
@@ -35,20 +39,26 @@ class Moves:
         shift = moves - self.repair.move
         right = np.minimum(self.left + 1, shift.size - 1)
         change = (1 - self.part) * shift[self.left] + self.part * shift[right]
-        return np.maximum(0.0, self.mapped + change * self.size)
+        return np.maximum(self.repair.floor * self.size, self.mapped + change * self.size)
 
 
 @dataclass(frozen=True)
 class StageMaps:
-    """The maps of one stage (a column), by part of the rows; with no partition there is one part."""
+    """The maps of one stage (a column): for each part of the rows, one for each stratum of sizes.
+
+    With no partition there is one part; with no `edges` (tokens) one stratum.
+    """
 
     column: int
+    name: str
     partition: Partition | None
+    edges: Floats
     maps: tuple[Repair, ...]
 
-    def parts_of(self, rows: Rows) -> Ints:
-        """Return the (n,) part of each row."""
-        return np.zeros(rows.n, dtype=np.int64) if self.partition is None else self.partition.of(rows)
+    def numbers(self, rows: Rows) -> Ints:
+        """Return which (n,) map each current row takes."""
+        part = np.zeros(rows.n, dtype=np.int64) if self.partition is None else self.partition.of(rows)
+        return part * (self.edges.size + 1) + _strata(self.edges, rows, self.name)
 
 
 @dataclass(frozen=True)
@@ -69,21 +79,19 @@ class Restoration:
         expected, parts = self.sizes.of(rows), rows.parts.copy()
         lot = lots(rows.time_us, rows.prompt, rows.output)
         for stage in self.stages:
-            k, part = stage.column, stage.parts_of(rows)
+            k, numbers = stage.column, stage.numbers(rows)
             for number, repair in enumerate(stage.maps):
-                chosen = np.flatnonzero(part == number)
+                chosen = np.flatnonzero(numbers == number)
                 if repair.kind != "nothing":
                     parts[chosen, k] = _restored(repair, parts[chosen, k], expected[chosen, k], lot[chosen])
         return parts
 
     def moves(self, rows: Rows, parts: Floats) -> tuple[Moves, ...]:
         """Return what is needed to move rows whose restored times are `parts`."""
-        expected = self.sizes.of(rows)
+        expected, numbers = self.sizes.of(rows), [stage.numbers(rows) for stage in self.stages]
         return tuple(
-            _moves(
-                stage.column, repair, np.flatnonzero(stage.parts_of(rows) == number), rows, expected, parts
-            )
-            for stage in self.stages
+            _moves(stage.column, repair, np.flatnonzero(numbers[i] == number), rows, expected, parts)
+            for i, stage in enumerate(self.stages)
             for number, repair in enumerate(stage.maps)
             if repair.kind != "nothing"
         )
@@ -137,22 +145,65 @@ def restoration(
     slices = time_slices(baseline), time_slices(current)
     partitions = partitions_of(baseline, current, blocks[0])
     stages = []
+    least = NEGLIGIBLE * max(float(baseline.values.max()), float(current.values.max()))
     for k in range(now.shape[1]):
+        if max(float(np.abs(rows.parts[:, k]).max()) for rows in (baseline, current)) <= least:
+            continue  # what rounding leaves of a stage that took no time
         stage = _Stage(Sorted.of(before[:, k]), Sorted.of(now[:, k]), weights, priced, blocks, slices)
         partition = partitions.hit(stage.a, stage.b, weights)
-        maps = _maps(stage, partition, baseline, current)
+        edges, maps = _maps(stage, partition, baseline, current, baseline.names[k])
         if any(repair.kind != "nothing" for repair in maps):
-            stages.append(StageMaps(k, partition, maps))
+            stages.append(StageMaps(k, baseline.names[k], partition, edges, maps))
     return Restoration(sizes, tuple(stages))
 
 
-def _maps(stage: _Stage, partition: Partition | None, baseline: Rows, current: Rows) -> tuple[Repair, ...]:
+def _maps(
+    stage: _Stage, partition: Partition | None, baseline: Rows, current: Rows, name: str
+) -> tuple[Floats, tuple[Repair, ...]]:
+    """Fit a map for each part, and in parts that need quantiles one for each stratum of sizes.
+
+    Short and long requests that are served together need not be slowed by the same factor.
+    """
+    parts = _rows_of_parts(partition, baseline, current)
+    pooled = [stage.repair(of_a, of_b) for of_a, of_b in parts]
+    edges = _edges(baseline, current, name, len(parts))
+    if not any(repair.kind == "quantiles" for repair in pooled):
+        edges = edges[:0]
+    strata = [_strata(edges, rows, name) for rows in (baseline, current)]
+    maps = []
+    for (of_a, of_b), repair in zip(parts, pooled, strict=True):
+        for stratum in range(edges.size + 1):
+            inside = of_a & (strata[0] == stratum), of_b & (strata[1] == stratum)
+            own = repair.kind == "quantiles" and min(int(side.sum()) for side in inside) >= LEAST_ROWS
+            maps.append(stage.repair(*inside) if own and edges.size else repair)
+    return edges, tuple(maps)
+
+
+def _rows_of_parts(partition: Partition | None, baseline: Rows, current: Rows) -> list[tuple[Flags, Flags]]:
+    """Return for each part the rows of both windows that its map is read off."""
     everything = np.ones(baseline.n, dtype=np.bool_)
     if partition is None:
-        return (stage.repair(everything, np.ones(current.n, dtype=np.bool_)),)
+        return [(everything, np.ones(current.n, dtype=np.bool_))]
     part_a, part_b = partition.of_baseline(baseline), partition.of(current)
     own = [part_a == part for part in range(partition.parts)]
-    return tuple(
-        stage.repair(mine if int(mine.sum()) >= LEAST_ROWS else everything, part_b == part)
+    return [
+        (mine if int(mine.sum()) >= LEAST_ROWS else everything, part_b == part)
         for part, mine in enumerate(own)
-    )
+    ]
+
+
+def _edges(baseline: Rows, current: Rows, name: str, parts: int) -> Floats:
+    """Return the tokens between strata that hold rows enough; none for a stage without a size."""
+    tokens = tokens_of(baseline, name)
+    if tokens is None:
+        return np.zeros(0)
+    rows = min(baseline.n, current.n) / parts
+    levels = [level for level in STRATA if rows * (1 - level) >= 2 * LEAST_ROWS]
+    return np.unique(np.quantile(tokens, levels))
+
+
+def _strata(edges: Floats, rows: Rows, name: str) -> Ints:
+    tokens = tokens_of(rows, name)
+    if tokens is None or not edges.size:
+        return np.zeros(rows.n, dtype=np.int64)
+    return np.searchsorted(edges, tokens, side="left").astype(np.int64)

@@ -248,3 +248,28 @@ def test_dimensions_with_other_words(rows: Make) -> None:
 
     assert change.hit == {"prefill": "version"}
     assert change.stages["prefill"].value == pytest.approx(change.delta.value, rel=0.2)
+
+
+def test_short_and_long_requests_slowed_unlike(rows: Make) -> None:
+    """A stage that slows for short prompts alone changes the tail of long ones by next to nothing."""
+    random = np.random.default_rng(16)
+    prompt = np.round(random.lognormal(6, 1, (2, 20_000)))
+    parts = random.lognormal(0, 0.3, (2, 20_000, 3))
+    parts[:, :, 1] *= 5 + 0.05 * prompt
+    slower = parts[1].copy()
+    slower[prompt[1] < 400, 1] *= random.uniform(1, 5, 20_000)[prompt[1] < 400]
+
+    change = split(rows(parts[0], prompt[0]), rows(slower, prompt[1]))
+
+    truth = quantile(slower.sum(axis=1), LEVEL) - quantile(parts[1].sum(axis=1), LEVEL)
+    total = quantile(slower.sum(axis=1), LEVEL)
+    assert truth == pytest.approx(change.stages["prefill"].value, abs=0.05 * total)
+
+
+def test_rest_of_rounding_is_no_stage(rows: Make) -> None:
+    """What subtracting stages from a total leaves of `outside` is given nothing, however it is distributed."""
+    random = np.random.default_rng(17)
+    parts = random.lognormal(2, 0.5, (2, 3000, 3))
+    parts[0, :, 2], parts[1, :, 2] = 0.0, random.normal(0, 1e-14, 3000)
+
+    assert split(rows(parts[0]), rows(parts[1])).stages["outside"].value == 0.0

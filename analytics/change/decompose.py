@@ -8,7 +8,9 @@ delta = Σ stages + workload + unexplained, to rounding, where with A the baseli
 - unexplained is q(y) − q(A weighted): stages that are slow together more or less often, work that the
   baseline has not seen, and the noise of both windows.
 
-Every line has the variance of the delete-block jackknife of both windows.
+Every line has the variance of the delete-block jackknife of both windows: the rows and the maps' knots are
+looked at again without each block; who was hit, the kind of each map and the sizes f_k are not. A stage in
+which nothing was seen to change is given exactly 0, with no variance: what it may hide is in `unexplained`.
 """
 
 from dataclasses import dataclass

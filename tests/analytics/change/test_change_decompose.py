@@ -267,7 +267,7 @@ def test_short_and_long_requests_slowed_unlike(rows: Make) -> None:
 
 
 def test_rest_of_rounding_is_no_stage(rows: Make) -> None:
-    """What subtracting stages from a total leaves of `outside` is given nothing, however it is distributed."""
+    """What subtracting stages from a total leaves of `outside` is given nothing."""
     random = np.random.default_rng(17)
     parts = random.lognormal(2, 0.5, (2, 3000, 3))
     parts[0, :, 2], parts[1, :, 2] = 0.0, random.normal(0, 1e-14, 3000)

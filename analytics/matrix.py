@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from otel_attrib.analytics.report import Report
-from otel_attrib.analytics.wording import milliseconds, percent
+from otel_attrib.analytics.wording import percent, signed
 
 __all__ = ["MATRIX_METRICS", "matrix_of", "matrix_table"]
 
@@ -60,7 +60,7 @@ def _cell(cell: Mapping[str, float | None] | None) -> str:
     if cell is None or cell["ms"] is None:
         return f"{'-':>20}"
     share = "" if cell["share"] is None else f" {percent(cell['share']):>7}"
-    return f"{milliseconds(cell['ms'], sign=True) + share:>20}"
+    return f"{signed(cell['ms']) + share:>20}"
 
 
 def _word(column: Mapping[str, Any]) -> str:

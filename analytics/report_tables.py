@@ -14,6 +14,7 @@ from otel_attrib.analytics.wording import (
     percent,
     probability,
     reach,
+    signed,
     wrapped,
 )
 
@@ -32,13 +33,8 @@ class _Line:
     interval: str = ""
 
     def __str__(self) -> str:
-        text = f"  {self.name:22}{_signed(self.ms):>9}{self.share:>8}{self.p:>7}"
+        text = f"  {self.name:22}{signed(self.ms):>9}{self.share:>8}{self.p:>7}"
         return f"{text}{self.interval:>18}".rstrip()
-
-
-def _signed(ms: float) -> str:
-    text = milliseconds(ms, sign=True)
-    return "0" if not text.strip("+0.") else text
 
 
 def layer_table(report: Report) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """A report for people: the answer in the first line, then what it rests on, in 80 columns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from otel_attrib.analytics.findings import Evidence
 from otel_attrib.analytics.headline import answer, named_layers
@@ -8,7 +8,7 @@ from otel_attrib.analytics.matrix import matrix_table
 from otel_attrib.analytics.report import Report, Side
 from otel_attrib.analytics.report_tables import golden_table, layer_table, stage_table, tail_table
 from otel_attrib.analytics.windows import Window
-from otel_attrib.analytics.wording import layer_title, milliseconds, percent, points, slice_title, wrapped
+from otel_attrib.analytics.wording import layer_title, milliseconds, percent, points, wrapped
 
 __all__ = ["VIEWS", "milliseconds", "render"]
 
@@ -20,28 +20,35 @@ Section = Callable[[Report], Iterator[str]]
 
 def render(report: Report, view: str = "all") -> str:
     """Return the whole text; `view` is one of `VIEWS` and says which tables stand in it."""
-    sections = (
-        answer,
-        _windows,
-        _for,
-        _against,
-        *VIEWS[view],
-        _slices,
-        _exemplars,
-        _deciding,
-        _notes,
-        _definition,
-    )
+    tables = VIEWS[view]
+    quiet = view == "all" and _all_clear(report)
+    found: tuple[Section, ...] = () if quiet else (_for, _against, *tables, _slices, _exemplars)
+    sections = (answer, _windows, *(found or tables), _deciding, _notes, _definition)
     return "\n\n".join("\n".join(lines) for section in sections if (lines := list(section(report)))) + "\n"
+
+
+def _all_clear(report: Report) -> bool:
+    """Whether nothing got slower, so that whatever moved beside it is of no interest."""
+    return report.verdict.word == "NO_REGRESSION" and not _faint(report)
+
+
+def _faint(report: Report) -> bool:
+    """Whether a rise is there and perhaps too small to matter."""
+    rises = report.delta is not None and report.delta.interval()[0] > 0
+    return report.verdict.word == "NO_REGRESSION" and rises
 
 
 def _windows(report: Report) -> Iterator[str]:
     for name, side in (("baseline", report.baseline), ("current", report.current)):
         yield f"  {side.name or name:8}  {_side(side, report)}"
         if side.where:
-            yield f"            {slice_title(side.where)}"
+            yield f"            {_pairs(side.where)}"
     if report.where:
-        yield f"  where     {' '.join(f'{key}={value}' for key, value in report.where.items())}"
+        yield f"  where     {_pairs(report.where)}"
+
+
+def _pairs(where: Mapping[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in where.items())
 
 
 def _side(side: Side, report: Report) -> str:
@@ -106,8 +113,7 @@ def _exemplars(report: Report) -> Iterator[str]:
 
 
 def _deciding(report: Report) -> Iterator[str]:
-    faint = report.verdict.word == "NO_REGRESSION" and report.delta and report.delta.interval()[0] > 0
-    if report.deciding and (faint or report.verdict.word in ABSTAINS):
+    if report.deciding and (_faint(report) or report.verdict.word in ABSTAINS):
         yield "What would decide it"
         yield from points("?", list(report.deciding))
 

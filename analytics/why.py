@@ -2,15 +2,24 @@
 
 from dataclasses import replace
 
+import pyarrow.compute as pc
+
 from otel_attrib.analytics.analysis import WHY_SIDES, Naming, analyse
 from otel_attrib.analytics.fetch import fetch_pair
 from otel_attrib.analytics.matrix import MATRIX_METRICS, matrix_of
 from otel_attrib.analytics.metric import metric_named
+from otel_attrib.analytics.period import Period
 from otel_attrib.analytics.question import Question
 from otel_attrib.analytics.report import Report
 from otel_attrib.schema.store import Store
 
 __all__ = ["explain", "with_matrix"]
+
+OTHER_MACHINES = (
+    "the two windows share no machine, and a machine's counters are held against its own past:"
+    " layers rest on the stages alone"
+)
+OTHER_WAY = "otel-attrib why --where node=… for one of the machines, before and after it became slow"
 
 
 def explain(store: Store, question: Question, exact: bool = False) -> Report:
@@ -22,7 +31,7 @@ def explain(store: Store, question: Question, exact: bool = False) -> Report:
     baseline, current = fetch_pair(
         store, question.metric, windows, question.filters(), question.level, exact=exact
     )
-    return analyse(
+    report = analyse(
         baseline,
         current,
         metric=question.metric,
@@ -31,6 +40,18 @@ def explain(store: Store, question: Question, exact: bool = False) -> Report:
         where=question.where.as_dict(),
         sides=_sides(question),
     )
+    return _on_other_machines(report) if _apart(baseline, current) else report
+
+
+def _apart(baseline: Period, current: Period) -> bool:
+    """Whether the two windows share no machine."""
+    nodes = [set(pc.unique(period.requests["node"]).to_pylist()) for period in (baseline, current)]
+    return bool(all(nodes) and not nodes[0] & nodes[1])
+
+
+def _on_other_machines(report: Report) -> Report:
+    """Say what then cannot be known: counters are held against the same machine's own past."""
+    return replace(report, notes=(*report.notes, OTHER_MACHINES), deciding=(OTHER_WAY, *report.deciding))
 
 
 def _sides(question: Question) -> tuple[Naming, Naming]:

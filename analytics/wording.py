@@ -16,6 +16,7 @@ __all__ = [
     "points",
     "probability",
     "reach",
+    "signed",
     "slice_title",
     "wrapped",
 ]
@@ -49,6 +50,12 @@ def milliseconds(value: float, sign: bool = False) -> str:
     decimals = 0 if size >= 100 else 1 if size >= 10 else 2
     shown = 0.0 if round(value, decimals) == 0 else value  # never -0.00
     return f"{shown:{'+' if sign else ''}.{decimals}f}"
+
+
+def signed(ms: float) -> str:
+    """Write a difference for a table; what rounds to nothing is 0."""
+    text = milliseconds(ms, sign=True)
+    return text if text.strip("+-0.") else "0"
 
 
 def percent(share: float) -> str:

@@ -181,6 +181,21 @@ def test_an_empty_side_is_named(typed: Typed, capsys: pytest.CaptureFixture[str]
     assert "no request matches model=m0 version=9 in B (2026-05-01T12:15:00Z…2026-05-01T12:30:00Z)" in out
 
 
+def test_diff_of_two_machines(
+    typed: Typed, store: Store, requests: Requests, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two machines have no common past: it is said that their counters do not speak, and what would do."""
+    for node, factor in (("n1", 1.0), ("n2", 2.0)):
+        table = requests(1000, seed=4, start=NOON + QUARTER, factors={"prefill": factor}, nodes=(node,))
+        store.insert_arrow("requests", table)
+    typed("diff", "node=n1", "node=n2")
+    out = " ".join(capsys.readouterr().out.split())
+
+    assert "? otel-attrib why --where node=… for one of the machines" in out
+    assert "- the two windows share no machine" in out
+    assert "A 2026-05-01 12:15:00…12:30:00 UTC 1000 requests" in out and "node=n1" in out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -125,6 +125,15 @@ def test_a_faint_rise_is_called_one(case: Make) -> None:
     assert "What would decide it" not in render(case("no_regression", deciding=("windows twice as long",)))
 
 
+def test_an_all_clear_is_short(case: Make) -> None:
+    """Where nothing got slower, counters that moved and slow requests are no news, unless a view is asked."""
+    seen = {name: getattr(case("cause"), name) for name in ("evidence", "slices", "exemplars")}
+    calm = case("no_regression", **seen)
+
+    assert render(case("no_regression")) == render(calm)
+    assert "power cap" in render(calm, "layers") and "Who was hit" in render(calm, "layers")
+
+
 def test_one_machine_is_named_without_its_dimension(case: Make) -> None:
     """A node or a device is its own name; anything else says what it is."""
     told = [

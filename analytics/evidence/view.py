@@ -76,7 +76,8 @@ def canonical(metric_name: str, stage: str) -> str:
 def look(books: Books, baseline: Period, current: Period, hit: Flags | None, level: float) -> View:
     """Read everything once. For a change for the better, pass the periods swapped and the books negated."""
     grids = grid_of(baseline.window), grid_of(current.window)
-    flags = hit if hit is not None and hit.size == current.rows.n and hit.any() else None
+    known = hit is not None and hit.size == current.rows.n and hit.any() and not hit.all()
+    flags = hit if known else None
     found = find_hit(baseline.rows, current.rows, flags, grids, level)
     boards = read_board(baseline.samples, baseline.window), read_board(current.samples, current.window)
     stages = {canonical(books.metric_name, name): e.value for name, e in books.stages.items()}

@@ -28,10 +28,12 @@ CLASS_FEWEST = 5
 
 @dataclass(frozen=True)
 class Work:
-    """Ratios of stage times at equal work (1 = unchanged) and mean figures of requests before and after.
+    """Ratios of stage times at equal work (1 = unchanged) and mean figures, before and after.
 
     `before_us` and `after_us` are the mean stage times that the ratios were made of. `hit_rate` is the share
-    of prompt tokens found in the prefix cache, before and after; None where it was not observed.
+    of prompt tokens found in the prefix cache, before and after, at equal prompt lengths; None where it was
+    not observed. `figures` are at equal uncached prompts. `demand` is the uncached prompt tokens asked for
+    each output token, before and after.
     """
 
     ratios: dict[str, float] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class Work:
     after_us: dict[str, float] = field(default_factory=dict)
     figures: dict[str, tuple[float, float]] = field(default_factory=dict)
     hit_rate: tuple[float, float] | None = None
+    demand: tuple[float, float] = (1.0, 1.0)
 
     @property
     def services(self) -> float:
@@ -75,6 +78,7 @@ def compare_work(baseline: pa.Table, current: pa.Table, hit: Hit, grid: Grid) ->
         after_us={name: after for name, (_, after) in ratios.items()},
         figures=_figures(own),
         hit_rate=_hit_rate(own),
+        demand=(_demand(own[0]), _demand(own[1])),
     )
 
 
@@ -135,22 +139,29 @@ def _batch(frame: pl.DataFrame) -> Floats:
 
 
 def _figures(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:
-    out: dict[str, tuple[float, float]] = {}
-    for name in FIGURES:
-        if name in pair[0].columns:
-            before, after = (frame[name].mean() for frame in pair)
-            if isinstance(before, float) and isinstance(after, float):
-                out[name] = before, after
-    return out
+    """Return mean figures before and after, of requests of the same uncached prompt."""
+    names = [name for name in FIGURES if name in pair[0].columns]
+    keys = [classes(_uncached(frame)) for frame in pair]
+    columns = [{name: numbers(frame, name) for name in names} for frame in pair]
+    return equal_work((keys[0], keys[1]), (columns[0], columns[1]), CLASS_FEWEST, FEWEST)
 
 
 def _hit_rate(pair: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[float, float] | None:
-    if "cached_tokens" not in pair[0].columns or "prompt_tokens" not in pair[0].columns:
+    """Return the cached share of the tokens, before and after, of prompts of the same length."""
+    names = ("prompt_tokens", "cached_tokens")
+    if any(name not in pair[0].columns for name in names):
         return None
-    rates = []
-    for frame in pair:
-        known = frame.drop_nulls("cached_tokens")
-        if not known.height or not known["prompt_tokens"].sum():
-            return None
-        rates.append(float(known["cached_tokens"].sum()) / float(known["prompt_tokens"].sum()))
-    return rates[0], rates[1]
+    known = [frame.drop_nulls("cached_tokens") for frame in pair]
+    keys = [classes(numbers(frame, "prompt_tokens")) for frame in known]
+    columns = [{name: numbers(frame, name) for name in names} for frame in known]
+    found = equal_work((keys[0], keys[1]), (columns[0], columns[1]), CLASS_FEWEST, FEWEST)
+    if len(found) < 2 or not found["prompt_tokens"][0]:
+        return None
+    before, after = (cached / whole for cached, whole in zip(found[names[1]], found[names[0]], strict=True))
+    return before, after
+
+
+def _demand(frame: pl.DataFrame) -> float:
+    """Return uncached prompt tokens asked for each output token."""
+    output = numbers(frame, "output_tokens") if "output_tokens" in frame.columns else np.zeros(1)
+    return float(_uncached(frame).sum() / max(1.0, np.nan_to_num(output).sum()))

@@ -22,7 +22,6 @@ LOUD = (
     rise("cpu_steal", 0.02),
     rise("cpu_clock", 0.05),
     rise("gc_time", 0.01),
-    rise("tokenize_cpu", 0.02),
 )
 """What would be heard if the host were at fault, each at half the change that its own signal needs."""
 
@@ -69,6 +68,14 @@ def _tokenizer(view: View) -> Finding | None:
     )
 
 
+def _tokenizer_cpu(view: View) -> Finding | None:
+    """More CPU time goes to tokenising, and each prompt's takes longer: not just more prompts."""
+    found, ratio = rise("tokenize_cpu", 0.05)(view), view.work.ratios.get("tokenize")
+    if found is None or ratio is None:
+        return found
+    return Finding(found.strength * saturate(ratio - 1.1, 0.1), found.text)
+
+
 def _one_card(view: View) -> Finding | None:
     if not view.hit.paired or not view.hit.groups:
         return None
@@ -101,7 +108,7 @@ SIGNALS = (
         "cpu",
         True,
         "tokenize_cpu",
-        rise("tokenize_cpu", 0.05),
+        _tokenizer_cpu,
         stages=("tokenize", "ingress", "queue"),
     ),
     Signal(

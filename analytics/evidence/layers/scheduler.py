@@ -61,7 +61,7 @@ def _cache_misses(view: View) -> Finding | None:
     if view.work.hit_rate is None:
         return None
     before, after = view.work.hit_rate
-    strength = saturate(before - after - 0.02, 0.1)
+    strength = saturate(before - after - 0.04, 0.1)
     return (
         Finding(strength, f"prefix cache hits {100 * before:.0f} → {100 * after:.0f} %")
         if strength > 0
@@ -84,12 +84,13 @@ def _waiting(view: View) -> Finding | None:
 
 
 def _prompts_crowd(view: View) -> Finding | None:
-    """Steps carry more prompt tokens, at the cost of those that wait for their next token."""
+    """Steps carry more prompt tokens than were asked for, at the cost of those that wait for a token."""
     prompt, output = view.steps.get(("any", "prefill_tokens")), view.steps.get(("any", "decode_tokens"))
-    if prompt is None or output is None:
+    if prompt is None or output is None or not prompt.before:
         return None
     before, after = (prompt.before / max(output.before, 1.0), prompt.after / max(output.after, 1.0))
-    strength = saturate(after / before - 1.2 if before else 0.0, 1.0)
+    asked = max(1.0, view.work.demand[1] / view.work.demand[0]) if view.work.demand[0] else 1.0
+    strength = saturate(after / before / asked - 1.3, 1.0)
     text = f"{before:.2g} → {after:.2g} prompt tokens a step for each output token"
     return Finding(strength, text) if strength > 0 else NOTHING
 

@@ -1,8 +1,7 @@
 """Runs as arrays: one row a stage that rose, its signals' strengths, and what the run's layers should be.
 
 A run's target is the truth's share of each column: the paired ms of the layers that were broken, nothing
-else; `unexplained` for a run in which nothing was broken. A run counts by how much of its rise the truth
-explains, so that chance between two windows teaches little.
+else; `unexplained` for a run in which nothing was broken. Parts sum to 1 over what is judged.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from benchmarks.attribution.fitting.seen import Seen
 from otel_attrib.analytics.columns import Floats, Ints
 from otel_attrib.analytics.evidence.layers import SIGNALS
-from otel_attrib.analytics.evidence.model import UNEXPLAINED, layer_of, measure
+from otel_attrib.analytics.evidence.model import UNEXPLAINED, measure
 from otel_attrib.analytics.evidence.signal import COLUMNS
 
 __all__ = ["STAGES", "Design", "design_of", "target_of"]
@@ -80,12 +79,12 @@ def design_of(seen: Sequence[Seen]) -> Design:
         possible = np.zeros(len(COLUMNS))
         if one.view.hit.ranks == 1 or one.view.over_pcie:
             possible[COLUMNS.index("nvlink")] = -30.0
-        for stage, part in one.view.share.items():
-            if part <= 0 or (stage == "queue" and one.view.replay_valid is False):
-                continue
+        parts = _parts(one)
+        for stage, part in parts.items():
             bears = np.array([not s.stages or stage in s.stages for s in SIGNALS])
             certain = one.view.certain.get(stage, 0.0)
-            rows.append((number, STAGES.index(stage), part, certain, strengths * bears, possible))
+            share = part / sum(parts.values())
+            rows.append((number, STAGES.index(stage), share, certain, strengths * bears, possible))
     return Design(
         np.array([row[0] for row in rows]),
         np.array([row[1] for row in rows]),
@@ -112,16 +111,23 @@ def target_of(one: Seen) -> Floats:
 
 
 def _weight(one: Seen) -> float:
-    """Return how much a run teaches: the part of the rise in its stages that the truth accounts for."""
+    """Return how much a run teaches: the part of its rise in stages, as far as the truth accounts for it.
+
+    A change for the better teaches nothing of what is worse; waiting that no replay resolved is left out.
+    """
+    delta = one.books.delta.value
     rise = sum(max(0.0, ms) for ms in one.view.stages.values())
-    if not rise:
+    judged = rise * sum(_parts(one).values())
+    if delta <= 0 or not judged:
         return LEAST_WEIGHT
-    if one.kind != "fault" or one.metric.name != "ttft":
-        return float(np.clip(rise / max(0.5 * one.before_ms, 1.0), LEAST_WEIGHT, 1.0))
-    fault = sum(max(0.0, ms) for ms in one.truth.layers_ms.values())
-    return float(np.clip(min(fault, rise) / max(fault, rise, 1e-9), LEAST_WEIGHT, 1.0))
+    size = judged / max(delta, rise, 0.5 * one.before_ms)
+    if one.kind == "fault" and one.metric.name == "ttft":
+        fault = sum(max(0.0, ms) for ms in one.truth.layers_ms.values())
+        size *= min(fault, rise) / max(fault, rise, 1e-9)
+    return float(np.clip(size, LEAST_WEIGHT, 1.0))
 
 
-def column_layer() -> list[str]:
-    """Return the layer of each column."""
-    return [layer_of(column) for column in COLUMNS]
+def _parts(one: Seen) -> dict[str, float]:
+    """Return the parts of the rise that the weights divide: all but waiting with a rule of its own."""
+    unresolved = one.view.replay_valid is False
+    return {k: part for k, part in one.view.share.items() if part > 0 and not (k == "queue" and unresolved)}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from benchmarks.attribution.fitting.design import STAGES, Design
+from benchmarks.attribution.fitting.design import Design
 from otel_attrib.analytics.columns import Floats
 from otel_attrib.analytics.evidence.layers import SIGNALS
 from otel_attrib.analytics.evidence.model import UNEXPLAINED, softmax
@@ -20,6 +20,7 @@ __all__ = ["Fitted", "fit_weights", "shares_of"]
 SIGN = np.array([1.0 if s.speaks_for else -1.0 for s in SIGNALS])
 COLUMN = np.array([COLUMNS.index(s.layer) for s in SIGNALS])
 LARGEST = 12.0
+RIDGE, RIDGE_PRIOR = 3e-4, 2e-3
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def shares_of(design: Design, fitted: Fitted) -> tuple[Floats, Floats]:
     return shares, pooled
 
 
-def fit_weights(design: Design, start: Fitted, ridge: float = 0.01, ridge_prior: float = 0.02) -> Fitted:
+def fit_weights(
+    design: Design, start: Fitted, ridge: float = RIDGE, ridge_prior: float = RIDGE_PRIOR
+) -> Fitted:
     """Return the weights and priors that fit these runs; deterministic."""
     shape = start.prior.shape
     free = start.prior > -3.5  # a layer that has no part in a stage keeps out of it
@@ -96,8 +99,3 @@ def _loss(design: Design, fitted: Fitted, shape: tuple[int, ...]) -> tuple[float
     np.add.at(on_prior, design.stage, on_logits)
     on_weights = (design.strengths * SIGN * on_logits[:, COLUMN]).sum(axis=0)
     return value, on_weights, on_prior
-
-
-def stage_count() -> int:
-    """Return the number of stages that have a prior."""
-    return len(STAGES)

@@ -40,9 +40,11 @@ class Bins:
 
 
 def fetch_limits(store: Store, metric: Metric, window: Window, where: Filter, level: float) -> LimitGrid:
-    """Fit the limits to the window's requests (a sample of 100,000 when it has more)."""
+    """Fit the limits to the window's requests (one in so many that about 100,000 are left)."""
+    bound = {**window.bounds_us(), **where.parameters()}
+    (size,) = store.rows(statement("period_size", where=where.sql()), bound)
     sql = statement("watch_sample", value=metric.value, values=metric.values, where=where.sql())
-    table = store.arrow(sql, {**window.bounds_us(), **where.parameters(), "most": FITTED_TO})
+    table = store.arrow(sql, {**bound, "one_in": -(-int(size["requests"]) // FITTED_TO) or 1})
     sizes = ("output_tokens", "prompt_tokens") if metric.name == "e2e" else ("prompt_tokens",)
     work = Work(Dimension.of(table["model"]), tuple(_floats(table, name) for name in sizes))
     return grid_of(fit_cells(work, _floats(table, "ms"), level))

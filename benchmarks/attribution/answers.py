@@ -1,6 +1,6 @@
 """Answers of the product and the peers to runs, asked in their own processes and kept.
 
-An answer is kept beside the runs in answers/METHOD-HASH-RUN.jsonl, the hash being of the source that made
+An answer is kept beside the runs in answers/METHOD-HASH/RUN.json, the hash being of the source that made
 it (the product: all of analytics and schema), so that `make prove` asks again only what has changed.
 """
 
@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from benchmarks.attribution.corpus import Corpus
 from benchmarks.attribution.peers.answer import Answer
@@ -28,53 +27,48 @@ ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 
 
 def ask_all(peers: Sequence[Peer], runs: Sequence[Path], corpus: Corpus, processes: int = 2) -> None:
-    """Ask every peer for every run that it has not answered yet; progress goes to standard error."""
-    tasks = []
-    for peer in peers:
-        answered = kept_answers(peer, corpus)
-        missing = [folder for folder in runs if folder.name not in answered]
-        tasks += [(peer, missing[k : k + CHUNK]) for k in range(0, len(missing), CHUNK)]
+    """Ask every peer for every run that it has not answered yet; progress goes to standard error.
+
+    Peers of one environment share processes, so that a run is read once for all of them.
+    """
+    tasks: list[tuple[list[Peer], Sequence[Path]]] = []
+    for environment in dict.fromkeys(peer.environment for peer in peers):
+        group = [peer for peer in peers if peer.environment == environment]
+        missing = [run for run in runs if not all(_place(peer, corpus, run).exists() for peer in group)]
+        tasks += [(group, missing[k : k + CHUNK]) for k in range(0, len(missing), CHUNK)]
     with ThreadPoolExecutor(processes) as pool:
-        for nth, peer in enumerate(pool.map(lambda task: _ask(task[0], task[1], corpus.folder), tasks), 1):
-            print(
-                f"\r  answers: {nth}/{len(tasks)} ({peer.title})\x1b[K", end="", file=sys.stderr, flush=True
-            )
+        for nth, name in enumerate(pool.map(lambda task: _ask(task[0], task[1], corpus), tasks), 1):
+            text = f"\r  answers: {nth}/{len(tasks)} ({name})\x1b[K"
+            print(text, end="", file=sys.stderr, flush=True)
     if tasks:
         print(file=sys.stderr)
 
 
-def kept_answers(peer: Peer, corpus: Corpus) -> dict[str, Answer]:
-    """Return what a peer, as it is now, has answered, by the runs' names."""
-    found: dict[str, Answer] = {}
-    for path in sorted((corpus.folder / "answers").glob(f"{peer.module}-{_source_hash(peer)}-*.jsonl")):
-        for line in path.read_text().splitlines():
-            said: dict[str, Any] = json.loads(line)
-            run = said.pop("run")
-            found[run] = Answer(**said)
-    return found
+def kept_answers(peer: Peer, runs: Sequence[Path], corpus: Corpus) -> dict[str, Answer]:
+    """Return what a peer, as it is now, has answered of these runs, by their names."""
+    places = {run.name: _place(peer, corpus, run) for run in runs}
+    return {name: Answer(**json.loads(place.read_text())) for name, place in places.items() if place.exists()}
 
 
-def _ask(peer: Peer, folders: Sequence[Path], kept: Path) -> Peer:
-    """Ask in one process; the chunk's file is named after its first run and put in place when whole."""
-    place = kept / "answers"
-    place.mkdir(parents=True, exist_ok=True)
-    out = place / f"{peer.module}-{_source_hash(peer)}-{folders[0].name}.jsonl"
-    part = out.with_suffix(".part")
-    part.unlink(missing_ok=True)
-    module = "benchmarks.attribution.peers.answering"
-    command = [str(python_of(peer.environment)), "-m", module, peer.module, str(part), *map(str, folders)]
+def _place(peer: Peer, corpus: Corpus, run: Path) -> Path:
+    return _folder(peer, corpus) / f"{run.name}.json"
+
+
+def _folder(peer: Peer, corpus: Corpus) -> Path:
+    return corpus.folder / "answers" / f"{peer.module}-{_source_hash(peer)}"
+
+
+def _ask(group: Sequence[Peer], folders: Sequence[Path], corpus: Corpus) -> str:
+    """Ask in one process; return what to call the group."""
+    python = str(python_of(group[0].environment))
+    places = ",".join(str(_folder(peer, corpus)) for peer in group)
+    command = [python, "-m", "benchmarks.attribution.peers.answering", places, *map(str, folders)]
     path = os.pathsep.join((str(ROOT), str(ROOT / "src")))
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
+    surroundings = {**os.environ, **ONE_THREAD, "PYTHONPATH": path}
+    done = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"{peer.title}: {done.stderr.strip().splitlines()[-1:]}")
-    part.rename(out)
-    return peer
+        raise RuntimeError(f"{group[0].title}: {done.stderr.strip().splitlines()[-1:]}")
+    return group[0].environment or PRODUCT.title
 
 
 @cache

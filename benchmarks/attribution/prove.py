@@ -46,7 +46,8 @@ def main() -> int:
     corpus.make(judged, args.processes)
     peers, missing = _peers(args.no_install, args.only)
     _ask(peers, judged, corpus, args.processes)
-    answers = {peer.module: kept_answers(peer, corpus) for peer in (PRODUCT, *peers)}
+    folders = [corpus.case(run) for run in judged]
+    answers = {peer.module: kept_answers(peer, folders, corpus) for peer in (PRODUCT, *peers)}
     found = standings(judge(corpus, judged, answers), missing)
     made = Made(planned, judged, seeds, requests, _weights(), "make prove-quick" if quick else "make prove")
     _write(made, found, args.docs, args.json)

@@ -1,6 +1,7 @@
 """Each peer that needs nothing else answers runs whose cause is plain, and is not handed the truth."""
 
 import importlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,18 +72,31 @@ def test_tables_name_every_word() -> None:
     assert {*STAGE_LAYER.values(), *ATTRIBUTE_LAYER.values(), *COUNTER_LAYER.values()} <= {*LAYERS, None}
 
 
-def test_an_error_is_an_answer_that_names_nothing(made: Made, tmp_path: Path) -> None:
+def test_an_error_is_an_answer_that_names_nothing(made: Made) -> None:
     """Whatever a peer's library raises is kept as its answer, with the time that it took."""
-    made()
 
     def broken(*_: object) -> Answer:
         raise ValueError("no")
 
-    folder = next(tmp_path.glob("made-*"))
-    found = answering.answer_run(broken, folder)
+    found = answering.answer_case(broken, made())
 
     assert (None, "ValueError: no") == (found.layer, found.error)
     assert found.seconds > 0
+
+
+def test_answers_are_kept_and_not_asked_again(made: Made, tmp_path: Path) -> None:
+    """One file a peer and a run; what is there is left as it is."""
+    made()
+    folder = next(tmp_path.glob("made-*"))
+    place = tmp_path / "answers/mean_difference-0a1b"
+
+    answering.answer_all([place], [folder])
+    kept = place / f"{folder.name}.json"
+    first = kept.read_text()
+    answering.answer_all([place], [folder])
+
+    assert first == kept.read_text()
+    assert {"layer", "score", "seconds"} <= json.loads(first).keys()
 
 
 def test_roster_is_whole() -> None:

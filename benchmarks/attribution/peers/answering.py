@@ -1,6 +1,6 @@
-"""Answer a list of runs with one peer, in that peer's environment: one JSON line a run.
+"""Answer a list of runs with the peers of one environment: a file a peer and a run.
 
-    python -m benchmarks.attribution.peers.answering PEER OUT FOLDER...
+    python -m benchmarks.attribution.peers.answering KEPT/PEER-HASH,KEPT/PEER-HASH FOLDER...
 
 Only `corpus/` folders are given; the truth lies elsewhere. An error is an answer that names nothing, with
 its text.
@@ -13,15 +13,15 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.attribution.case import read_case
+from benchmarks.attribution.case import Case, read_case
 from benchmarks.attribution.peers.answer import Answer
 from otel_attrib.analytics.period import Period
 
-__all__ = ["answer_run", "main"]
+__all__ = ["answer_all", "answer_case", "main"]
 
 LIMIT_S = 180
 LEVEL = 0.99
@@ -37,9 +37,8 @@ def _stop(*_: object) -> None:
     raise _TooLong(f"no answer within {LIMIT_S} s")
 
 
-def answer_run(method: Method, folder: Path, level: float = LEVEL) -> Answer:
-    """Read one run and time the method on it; reading is not timed."""
-    case = read_case(folder)
+def answer_case(method: Method, case: Case, level: float = LEVEL) -> Answer:
+    """Time the method on one run; reading the run is not timed."""
     began = time.perf_counter()
     signal.signal(signal.SIGALRM, _stop)
     signal.alarm(LIMIT_S)
@@ -52,18 +51,30 @@ def answer_run(method: Method, folder: Path, level: float = LEVEL) -> Answer:
     return replace(found, seconds=time.perf_counter() - began)
 
 
+def answer_all(places: Sequence[Path], folders: Sequence[Path]) -> None:
+    """Ask each peer for each run that it has no file for; a run is read once."""
+    for folder in folders:
+        missing = [place for place in places if not (place / f"{folder.name}.json").exists()]
+        case = read_case(folder) if missing else None
+        for place in missing:
+            assert case
+            module = importlib.import_module(f"benchmarks.attribution.peers.{place.name.rpartition('-')[0]}")
+            _keep(place / f"{folder.name}.json", answer_case(module.answer, case))
+
+
+def _keep(path: Path, found: Answer) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".part-{os.getpid()}")
+    part.write_text(json.dumps(found.as_dict()) + "\n")
+    part.replace(path)
+
+
 def main() -> int:
-    name, out, *folders = sys.argv[1:]
+    places, *folders = sys.argv[1:]
     warnings.simplefilter("ignore")
-    method = importlib.import_module(f"benchmarks.attribution.peers.{name}").answer
-    with Path(out).open("a") as file:
-        for folder in folders:
-            found = answer_run(method, Path(folder))
-            file.write(json.dumps({"run": Path(folder).name, **found.as_dict()}) + "\n")
-            file.flush()
+    answer_all([Path(place) for place in places.split(",")], [Path(folder) for folder in folders])
     return 0
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.exit(main())

@@ -68,8 +68,9 @@ class Report:
     prompt_tokens, output_tokens (a request) and requests_per_s to the baseline's and the current mean.
     `matrix` is `matrix_of` the three metrics, where it was asked for.
 
-    `checks` may hold, beside what `why` has always put there: replay_r2, replay (its reason), size_fit,
-    way (of the calculation), certificate, missing_sensors, coverage.
+    `checks` holds what the numbers rest on: sum_error_ms, telemetry_complete, n, rows_above, blocks,
+    missing_stages, decomposition (which rows of each window), certificate, size_fit, new_workload, replay
+    (its reason) with replay_r2 and replay_p99_error, slice_p, missing_sensors, coverage and more.
     """
 
     verdict: Verdict

@@ -1,5 +1,6 @@
 """How numbers, layers and slices are written for people: milliseconds, shares, intervals, names."""
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from math import isfinite
@@ -22,6 +23,8 @@ __all__ = [
 ]
 
 COLUMNS = 80
+NO_BREAK = "\u00a0"
+GLUE = re.compile(r"(?<=\d) (?=(?:%|ms)(?:\W|$))|(?<=\bp) (?=[<>\d])")
 
 TITLES = {
     "scheduler": "scheduler",
@@ -91,16 +94,15 @@ def slice_title(where: Mapping[str, str]) -> str:
 
 
 def wrapped(text: str, first: str = "", others: str | None = None) -> Iterator[str]:
-    """Break a sentence into lines of at most 80 columns."""
-    return iter(
-        textwrap.wrap(
-            text,
-            COLUMNS,
-            initial_indent=first,
-            subsequent_indent=" " * len(first) if others is None else others,
-            break_on_hyphens=False,
-        )
+    """Break a sentence into lines of at most 80 columns, never between a number and its unit."""
+    lines = textwrap.wrap(
+        GLUE.sub(NO_BREAK, text),
+        COLUMNS,
+        initial_indent=first,
+        subsequent_indent=" " * len(first) if others is None else others,
+        break_on_hyphens=False,
     )
+    return (line.replace(NO_BREAK, " ") for line in lines)
 
 
 def points(sign: str, sentences: list[str]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from otel_attrib.analytics.wording import digits, milliseconds, percent, probability, reach
+from otel_attrib.analytics.wording import digits, milliseconds, percent, probability, reach, wrapped
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,12 @@ def test_shares_and_probabilities_are_never_surer_than_they_are() -> None:
 def test_an_interval_without_end_is_unknown() -> None:
     """Too few blocks give no interval, and it is not written as a number."""
     assert ("unknown", "430…489") == (reach(float("-inf"), float("inf")), reach(430.1, 488.9))
+
+
+def test_a_number_stays_with_its_unit() -> None:
+    """Lines break elsewhere than before `%`, `ms`, or the value of p, and hold plain blanks only."""
+    for length in range(60, 82):
+        lines = list(wrapped(f"{'x' * length} (66 %, p >0.99) takes 12.5 ms, and p 0.4"))
+
+        assert [] == [line for line in lines[1:] if line.startswith(("%", "ms", ">0.99", "0.4"))]
+        assert all(len(line) <= max(80, length) and "\u00a0" not in line for line in lines)

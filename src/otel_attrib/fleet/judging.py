@@ -108,7 +108,7 @@ def _verdicts(fault: float, workload: float, least: float, layers: int, line: st
     if workload > least and workload >= 0.4 * delta:
         found += ["MIX", "LOAD"] if line == "workload" else ["LOAD", "MIX"]
         found.append("GLOBAL")
-    if delta <= 1.5 * least:
+    if delta <= 2 * least:  # an interval as wide as the rise is common there
         found.append("NO_REGRESSION")
     return tuple(found) or ("CAUSE", "CAUSE_SET", "MIX", "LOAD")
 

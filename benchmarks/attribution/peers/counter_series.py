@@ -43,22 +43,18 @@ def _of(samples: pa.Table, counter: Counter) -> Iterator[Series]:
     table = samples.filter(pc.equal(samples["metric"].cast(pa.string()), counter.metric))
     if counter.select and len(table):
         name, value = counter.select
-        said = [dict(pairs or ()).get(name) for pairs in table["attributes"].to_pylist()]
-        table = table.filter(pa.array([word == value for word in said]))
+        said = pc.map_lookup(table["attributes"].combine_chunks(), pa.scalar(name), "first")
+        table = table.filter(pc.equal(said.cast(pa.string()), value))
     if not len(table):
         return
-    places = np.array(
-        [
-            f"{n}{SEPARATOR}{d}"
-            for n, d in zip(table["node"].to_pylist(), table["device"].to_pylist(), strict=True)
-        ]
-    )
+    words = (table["node"].cast(pa.string()), table["device"].cast(pa.string()))
+    places = pc.binary_join_element_wise(*words, SEPARATOR).combine_chunks().dictionary_encode()
+    codes = places.indices.to_numpy()
     time = pc.cast(pc.cast(table["time"], pa.timestamp("us")), pa.int64()).to_numpy().astype(np.int64)
     values = table["value"].to_numpy().astype(np.float64)
-    for place in np.unique(places):
-        chosen = places == place
-        node, device = str(place).split(SEPARATOR)
-        series = _measured(counter, time[chosen], values[chosen])
+    for place, code in sorted((word, code) for code, word in enumerate(places.dictionary.to_pylist())):
+        node, device = place.split(SEPARATOR)
+        series = _measured(counter, time[codes == code], values[codes == code])
         if series[0].size >= 2:
             yield Series(counter, node, device, *series)
 

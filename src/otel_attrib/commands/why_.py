@@ -22,9 +22,9 @@ cause it needs 50 rows above the quantile.
 requests like it (same service, model and size) within --window of it, and what
 stays unexplained. ID is what `trace` takes.
 
-Exit code: 0 no regression (or --trace), 3 a regression that is traced to layers, to the mix
-of requests or to the load, 4 a regression without enough evidence to say, or
-too little data, 1 error, 2 usage.
+Exit code: 0 no regression (or --trace), 3 a regression that is traced to
+layers, to the mix of requests or to the load, 4 a regression without enough
+evidence to say, or too little data, 1 error, 2 usage.
 """
 
 import argparse

@@ -257,10 +257,7 @@ def quiet(
     offsets = np.concatenate([[0], np.cumsum(output)]).astype(np.int64)
     luck = (np.arange(n) * 0.6180339887498949) % 1.0  # evenly spread, in no order that lengths could follow
     served, steps, _ = kernel().run(
-        queued,
-        prompt,
-        output,
-        shared,
+        *(np.ascontiguousarray(column) for column in (queued, prompt, output, shared)),  # one compiled form
         np.zeros(n, dtype=np.bool_),
         luck,
         offsets,

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from otel_attrib.analytics.columns import Dimension, Flags, Floats, Ints, Rows
+from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 from otel_attrib.analytics.evidence.board import Grid, Place
 
 __all__ = ["Group", "Hit", "find_hit"]
@@ -124,25 +124,39 @@ def _union(models: list[set[int]], hit: Flags) -> set[int]:
 
 def _grouped(baseline: Rows, current: Rows) -> tuple[Ints, Ints, list[Group], list[set[int]]]:
     """Return the group of every row, the groups in order, and the models that each serves."""
-    words = [_joined(rows) for rows in (baseline, current)]
-    both = Dimension.of(np.concatenate(words))
-    groups = [_parsed(label) for label in both.labels]
-    models = Dimension.of(np.concatenate([_column(rows, "model") for rows in (baseline, current)]))
-    served: list[set[int]] = [set() for _ in groups]
-    pairs = np.unique(both.codes * len(models.labels) + models.codes)
-    for pair in pairs:
-        served[int(pair) // len(models.labels)].add(int(pair) % len(models.labels))
-    return both.codes[: baseline.n], both.codes[baseline.n :], groups, served
+    sides = [_labelled(rows, ("node", "gpu_set", "replica")) for rows in (baseline, current)]
+    served_by = [_labelled(rows, ("model",)) for rows in (baseline, current)]
+    labels, models = (sorted({label for _, names in each for label in names}) for each in (sides, served_by))
+    codes = [_renumbered(side, labels) for side in sides]
+    served: list[set[int]] = [set() for _ in labels]
+    for side, mine in zip(codes, served_by, strict=True):
+        for pair in np.unique(side * max(1, len(models)) + _renumbered(mine, models)):
+            served[int(pair) // len(models)].add(int(pair) % len(models))
+    return codes[0], codes[1], [_parsed(label) for label in labels], served
 
 
-def _column(rows: Rows, name: str) -> np.ndarray:
-    return rows.dims[name].words() if name in rows.dims else np.full(rows.n, "", dtype=np.str_)
+def _labelled(rows: Rows, names: tuple[str, ...]) -> tuple[Ints, list[str]]:
+    """Return (n,) codes into the distinct combinations of these dimensions, and the combinations in words."""
+    codes = np.zeros(rows.n, dtype=np.int64)
+    words = [""]
+    for number, name in enumerate(names):
+        column = rows.dims.get(name)
+        labels = column.labels if column is not None else ("",)
+        mine = column.codes if column is not None else np.zeros(rows.n, dtype=np.int64)
+        joined = codes * len(labels) + mine
+        kept = np.flatnonzero(np.bincount(joined, minlength=1))
+        place = np.zeros(int(kept[-1]) + 1 if kept.size else 1, dtype=np.int64)
+        place[kept] = np.arange(kept.size)
+        codes = place[joined]
+        joint = "\t" if number else ""
+        words = [f"{words[int(k) // len(labels)]}{joint}{labels[int(k) % len(labels)]}" for k in kept]
+    return codes, words
 
 
-def _joined(rows: Rows) -> np.ndarray:
-    out = _column(rows, "node").astype(np.str_)
-    for name in ("gpu_set", "replica"):
-        out = np.char.add(np.char.add(out, "\t"), _column(rows, name))
+def _renumbered(side: tuple[Ints, list[str]], labels: list[str]) -> Ints:
+    codes, words = side
+    place = {label: number for number, label in enumerate(labels)}
+    out: Ints = np.array([place[word] for word in words], dtype=np.int64)[codes]
     return out
 
 

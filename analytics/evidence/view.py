@@ -165,7 +165,7 @@ def _starts(baseline: Rows, current: Period) -> list[int]:
     starts: list[int] = []
     column, old = rows.dims.get("version"), baseline.dims.get("version")
     if column is not None and old is not None:
-        seen = set(old.words().tolist())
+        seen = {old.labels[code] for code in np.flatnonzero(np.bincount(old.codes))}
         for code, label in enumerate(column.labels):
             mine = rows.time_us[column.codes == code]
             if label not in seen and mine.size:

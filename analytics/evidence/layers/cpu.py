@@ -13,17 +13,6 @@ HOST_STAGES = ("ingress", "tokenize", "egress", "decode_egress", "decode_batch_w
 
 
 THREADS = ("run_queue_wait", "cpu_throttled", "off_cpu", "cpu_pressure")
-LOUD = (
-    rise("run_queue_wait", 0.02),
-    rise("cpu_throttled", 0.02),
-    rise("off_cpu", 0.05),
-    rise("cpu_pressure", 0.02),
-    rise("memory_pressure", 0.02),
-    rise("cpu_steal", 0.02),
-    rise("cpu_clock", 0.05),
-    rise("gc_time", 0.01),
-)
-"""What would be heard if the host were at fault, each at half the change that its own signal needs."""
 
 
 def _host_steps(view: View) -> Finding | None:
@@ -85,15 +74,16 @@ def _one_card(view: View) -> Finding | None:
 
 
 def _quiet(view: View) -> Finding | None:
-    """A sensor of the engine's threads was read, and none of the host's moved."""
+    """A sensor of the engine's threads was read, and nothing of the host's own moved."""
     if not any(key in view.contrasts for key in THREADS):
         return None
-    loudest = max(found.strength for measure in LOUD if (found := measure(view)) is not None)
+    own = (signal for signal in FOR if signal.own and signal.name != "cores_busy")
+    loudest = max(found.strength for signal in own if (found := signal.measure(view)) is not None)
     text = "the engine's threads ran as before"
-    return Finding(1 - 4 * loudest, text) if loudest < 0.25 else NOTHING
+    return Finding(1 - 5 * loudest, text) if loudest < 0.2 else NOTHING
 
 
-SIGNALS = (
+FOR = (
     Signal("run_queue", "cpu", True, "run_queue_wait", rise("run_queue_wait", 0.05)),
     Signal("off_cpu", "cpu", True, "off_cpu", rise("off_cpu", 0.2)),
     Signal("cgroup_throttled", "cpu", True, "cpu_throttled", rise("cpu_throttled", 0.05)),
@@ -116,6 +106,9 @@ SIGNALS = (
     ),
     Signal("host_steps", "cpu", True, "steps.schedule_us", _host_steps),
     Signal("host_stages", "cpu", True, "requests.egress_us", _host_stages, own=False),
+)
+SIGNALS = (
+    *FOR,
     Signal("one_card", "cpu", False, "slice", _one_card, own=False),
     Signal("threads_quiet", "cpu", False, "run_queue_wait", _quiet),
 )

@@ -29,7 +29,7 @@ class Arrivals:
     queue: as recorded. first_step: its number on the engine, −1 where unknown. serving: {kv_init, prefill,
     sample} ms each. holding: from the first token to the last, while the seat stays taken. prompt: tokens;
     fresh: those to compute; held: tokens of KV cache at the end; chunks: steps that computed the prompt.
-    batch: mean batch size over its steps (nan where unknown). zero_us: the moment from which `at` counts.
+    group: tenant and model. zero_us: the moment from which `at` counts.
     """
 
     row: Ints
@@ -44,8 +44,7 @@ class Arrivals:
     chunks: Floats
     held: Floats
     output: Floats
-    batch: Floats
-    tenant: NDArray[np.str_]
+    group: NDArray[np.str_]
     zero_us: int
 
     @property
@@ -85,8 +84,7 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
         chunks=np.maximum(1.0, _count(requests, "prefill_chunks"))[order],
         held=(prompt + output)[order],
         output=output[order],
-        batch=_numbers(requests, "batch_size_mean")[order],
-        tenant=_words(requests, "tenant")[order],
+        group=np.char.add(_words(requests, "tenant"), np.char.add("/", _words(requests, "model")))[order],
         zero_us=zero,
     )
 

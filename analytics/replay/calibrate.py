@@ -101,7 +101,7 @@ class _Bench:
             window.window.bounds_us()["to_us"] / 1000 - seen.zero_us / 1000
             for window, seen in zip(windows, self.seen, strict=True)
         )
-        self._fits: dict[tuple[int, _Choice], Fit] = {}
+        self._fits: dict[tuple[int, _Choice, bool], Fit] = {}
         self._worlds: dict[tuple[int, bool], World] = {}
 
     def structures(self, best: _Choice) -> Iterator[_Choice]:
@@ -132,12 +132,16 @@ class _Bench:
         ceilings = self.ceilings[0].joined(self.ceilings[1]) if both else self.ceilings[0]
         return ceilings.limits(choice.seats, choice.cache, choice.budget)
 
-    def fit(self, side: int, choice: _Choice) -> Fit:
-        """Return the fit of one window, over the requests that were admitted within it."""
-        key = side, choice
+    def fit(self, side: int, choice: _Choice, both: bool = False) -> Fit:
+        """Return the fit of one window, over the requests that were admitted within it.
+
+        both: with ceilings as either window reached them, as always for the current one.
+        """
+        both = both or side == 1
+        key = side, choice, both
         if key not in self._fits:
             world = self.world(side, choice)
-            replayed = world.serve(self.limits(choice, both=side == 1)).waits
+            replayed = world.serve(self.limits(choice, both)).waits
             inside = world.seen.at + world.seen.queue <= self.length_ms[side]
             self._fits[key] = fit_of(world.wait[inside], replayed[inside])
         return self._fits[key]
@@ -170,10 +174,19 @@ class _Bench:
         reached = self.fit(0, best).r2
         for option in options:
             r2 = self.fit(0, option).r2
-            tied = abs(r2 - reached) <= BETTER and self._may_tell(best, option)
-            if r2 > reached + BETTER or (tied and self.fit(1, option).r2 > self.fit(1, best).r2 + BETTER):
+            if (
+                r2 > reached + BETTER
+                or self._ties(best, option)
+                and self.fit(1, option).r2 > self.fit(1, best).r2 + BETTER
+            ):
                 best, reached = option, r2
         return best
+
+    def _ties(self, best: _Choice, option: _Choice) -> bool:
+        """Return whether both replay the baseline alike, with ceilings as high as either window's."""
+        if not self._may_tell(best, option):
+            return False
+        return abs(self.fit(0, option, both=True).r2 - self.fit(0, best, both=True).r2) <= BETTER
 
     def _may_tell(self, best: _Choice, option: _Choice) -> bool:
         """Return whether the current window may decide: of a ceiling only what the baseline never came near.

@@ -59,10 +59,10 @@ class Demand:
 class Engine:
     """One engine: its limits, its steps, and what it was at when the first of the requests came.
 
-    A step with prompts lasts max(idle, base · speed + Σ work) + per_decode · sequences + copies, one without
-    idle + per_decode · sequences. opens: when it lets the first one in. occupied: seats of earlier requests,
-    which leave evenly over `lifetime` steps. timed: seats are kept for a time, `tokens` being ms, because
-    it is not known how long a step without prompts takes.
+    A step with prompts lasts max(idle, base · speed + Σ work) + per_decode · speed · sequences + copies, one
+    without idle + per_decode · sequences. opens: when it lets the first one in. occupied: seats of earlier
+    requests, which leave evenly over `lifetime` steps. timed: seats are kept for a time, `tokens` being ms,
+    because it is not known how long a step without prompts takes.
     """
 
     limits: Limits = Limits()
@@ -183,7 +183,8 @@ def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[list[float], li
             step += (then - now) / (idle + per_decode * decoding) + 1e-9
             now = then
             continue
-        lasts = max(least, base * speeds / count + works) + per_decode * decoding + copies
+        mean = speeds / count
+        lasts = max(least, base * mean + works) + per_decode * mean * decoding + copies
         now += lasts
         step += lasts if engine.timed else 1
         for request in done:

@@ -18,27 +18,32 @@ __all__ = ["Ceilings", "ceilings_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Ceilings:
-    """The most that each engine was seen to hold; (engines,) each, by code."""
+    """The most that each engine was seen to hold; (engines,) each, by code.
+
+    stood: whether it stood at that many requests for a while. Engines that did not can hold as many as any.
+    """
 
     seats: Floats
+    stood: Flags
     cache: Floats
 
     def joined(self, other: "Ceilings") -> "Ceilings":
         """Return the higher ones: an engine that once held more can hold more."""
-        return Ceilings(
-            np.maximum(self.seats, other.seats),
-            np.maximum(self.cache, other.cache),
-        )
+        higher = other.seats > self.seats
+        stood = np.where(higher, other.stood, self.stood)
+        return Ceilings(np.maximum(self.seats, other.seats), stood, np.maximum(self.cache, other.cache))
 
     def limits(self, seats: bool, cache: bool, budget: float) -> dict[int, Limits]:
         """Return each engine's limits, those not asked for being infinite."""
+        most = np.where(self.stood, self.seats, self.seats.max(initial=1.0))
         return {
             code: Limits(
-                float(self.seats[code]) if seats else inf,
+                float(most[code]) if seats else inf,
                 float(self.cache[code]) if cache else inf,
                 budget,
             )
@@ -48,13 +53,13 @@ class Ceilings:
 
 def ceilings_of(seen: Arrivals, steps: Steps, engines: int) -> Ceilings:
     """Return the ceilings that one window's requests reached; steps count the seats where there are any."""
-    seats, cache = np.ones(engines), np.ones(engines)
-    for code in range(engines):
-        rows = np.flatnonzero(seen.engine == code)
-        if rows.size:
-            seats[code], cache[code] = _most_held(seen, rows)
-            seats[code] = steps.seats(code) or seats[code]
-    return Ceilings(seats, cache)
+    found = Ceilings(np.ones(engines), np.zeros(engines, dtype=np.bool_), np.ones(engines))
+    for code in np.unique(seen.engine).tolist():
+        found.seats[code], found.cache[code] = _most_held(seen, np.flatnonzero(seen.engine == code))
+        most, found.stood[code] = steps.seats(code)
+        if most:
+            found.seats[code] = most
+    return found
 
 
 def _most_held(seen: Arrivals, rows: Ints) -> tuple[float, float]:

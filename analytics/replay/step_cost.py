@@ -15,24 +15,27 @@ __all__ = ["Passed", "StepCost", "own_speed", "passed_between", "step_cost"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 LEAST_ALONE = 20
+LEAST_STEPS = 100
 ALONE = 0.98  # share of what was computed during a stay that is the request's own
 SPEEDS = (0.05, 20.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StepCost:
-    """ms of a step: at least `idle`, else base + slope · prompt tokens; per_decode more a sequence."""
+    """ms of a step, (engines,) each: at least `idle`, else base + slope · prompt tokens; and per sequence."""
 
-    idle: float
-    base: float
-    slope: float
-    per_decode: float
+    idle: Floats
+    base: Floats
+    slope: Floats
+    per_decode: Floats
 
-    def lasts(self, prompt: Floats, decode: Floats) -> Floats:
-        """Return ms of steps with these tokens."""
-        return np.maximum(self.idle, self.base + self.slope * prompt) + self.per_decode * decode
+    def lasts(self, engine: Ints, prompt: Floats, decode: Floats) -> Floats:
+        """Return ms of steps of these engines with these tokens."""
+        computing = self.base[engine] + self.slope[engine] * prompt
+        return np.maximum(self.idle[engine], computing) + self.per_decode[engine] * decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +57,38 @@ def own_speed(passed: Passed) -> Floats:
     return np.clip(speed, *SPEEDS)
 
 
-def step_cost(prompt: Floats, decode: Floats, lasted: Floats) -> StepCost | None:
-    """Fit the cost to (m,) steps by least squares; nothing where too few of both kinds were seen."""
+def step_cost(engine: Ints, prompt: Floats, decode: Floats, lasted: Floats, engines: int) -> StepCost | None:
+    """Fit the cost to (m,) steps, engine by engine; one with few steps costs what all together do.
+
+    Nothing where too few steps with prompts, or without, were seen.
+    """
+    whole = _fit(prompt, decode, lasted)
+    if whole is None:
+        return None
+    found = np.tile(np.array(whole)[:, None], engines)
+    for code in np.unique(engine[engine >= 0]).tolist():
+        own = engine == code
+        if (fitted := _fit(prompt[own], decode[own], lasted[own])) is not None:
+            found[:, code] = fitted
+    return StepCost(*found)
+
+
+def _fit(prompt: Floats, decode: Floats, lasted: Floats) -> tuple[float, float, float, float] | None:
+    """Return idle, base, slope and what a sequence adds, by least squares over steps of larger prompts.
+
+    A busy engine has few steps without prompts: then no step is shorter than one in twenty was.
+    """
     some = prompt > 0
-    if int(some.sum()) < LEAST_ALONE or int((~some).sum()) < LEAST_ALONE:
+    if int(some.sum()) < LEAST_STEPS:
         return None
     large = prompt >= np.quantile(prompt[some], 0.25)
     design = np.column_stack([np.ones(int(large.sum())), prompt[large], decode[large]])
     base, slope, per_decode = np.linalg.lstsq(design, lasted[large], rcond=None)[0].tolist()
     per_decode = max(0.0, per_decode)
-    idle = float(np.median(lasted[~some] - per_decode * decode[~some]))
-    return StepCost(max(0.0, idle), max(0.0, base), max(0.0, slope), per_decode)
+    rest = lasted - per_decode * decode
+    without = int((~some).sum()) >= LEAST_ALONE
+    idle = float(np.median(rest[~some]) if without else np.quantile(rest, 0.05))
+    return max(0.0, idle), max(0.0, base), max(0.0, slope), per_decode
 
 
 def passed_between(
@@ -75,6 +99,7 @@ def passed_between(
     chunks: Floats,
     copies: Floats,
     cost: StepCost | None,
+    engines: int,
 ) -> tuple[Passed, StepCost]:
     """Return what passed from `start` on for `lasted` ms, (n,) each, as far as the requests alone tell.
 
@@ -83,12 +108,29 @@ def passed_between(
     """
     tokens, copied = (_during(engine, start, lasted, brought) for brought in (fresh, copies))
     if cost is None:
-        computing = np.maximum(0.0, lasted - copied)
         alone = (fresh >= ALONE * tokens) & (chunks == 1)
-        some = alone if int(alone.sum()) >= LEAST_ALONE else np.ones(fresh.size, dtype=np.bool_)
-        base, slope = _line(tokens[some], computing[some])
-        cost = StepCost(0.0, base, slope, 0.0)
-    return Passed(lasted, cost.base * chunks + cost.slope * tokens, copied), cost
+        computing = np.maximum(0.0, lasted - copied)
+        cost = _cost_of_requests(engine, tokens, computing, alone, engines)
+    should = cost.base[engine] * chunks + cost.slope[engine] * tokens
+    return Passed(lasted, should, copied), cost
+
+
+def _cost_of_requests(
+    engine: Ints, tokens: Floats, computing: Floats, alone: Flags, engines: int
+) -> StepCost:
+    """Fit base and slope to requests that were alone, or to all; engines with few cost what all do."""
+
+    def fitted(own: Flags) -> tuple[float, float]:
+        some = own & alone if int((own & alone).sum()) >= LEAST_ALONE else own
+        return _line(tokens[some], computing[some])
+
+    lines = np.tile(np.array(fitted(np.ones(engine.size, dtype=np.bool_)))[:, None], engines)
+    for code in np.unique(engine[engine >= 0]).tolist():
+        own = engine == code
+        if int(own.sum()) >= LEAST_STEPS:
+            lines[:, code] = fitted(own)
+    none = np.zeros(engines)
+    return StepCost(none, lines[0], lines[1], none)
 
 
 def _line(tokens: Floats, took: Floats) -> tuple[float, float]:

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 
 LEAST_STEPS = 20
 LEAST_KNOWN = 0.9
+CEILING = 0.01  # share of an engine's steps
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,14 @@ class Steps:
         """Return the most tokens that one step computed; 0 where unknown."""
         return float(np.nan_to_num(self.prompt + self.decode).max(initial=0.0))
 
-    def seats(self, engine: int) -> float:
-        """Return the most requests that an engine ran at once; 0 where unknown."""
-        return float(np.nan_to_num(self.running[self.engine == engine]).max(initial=0.0))
+    def seats(self, engine: int) -> tuple[float, bool]:
+        """Return the most requests that an engine ran at once, 0 where unknown, and whether it is a ceiling.
+
+        It is one when the engine stood there, not when it touched it once.
+        """
+        running = np.nan_to_num(self.running[self.engine == engine])
+        most = float(running.max(initial=0.0))
+        return most, most > 0 and int((running == most).sum()) >= max(LEAST_STEPS, CEILING * running.size)
 
     def first_of(self, seen: Arrivals) -> Ints:
         """Return (n,) the place here of each request's first step, −1 where it is not known."""
@@ -63,18 +69,20 @@ class Steps:
         known = np.isfinite(self.lasted) & np.isfinite(self.prompt) & np.isfinite(self.decode)
         return self.n > 0 and bool(known.all())
 
-    def cost(self) -> StepCost | None:
+    def cost(self, engines: int) -> StepCost | None:
         """Return what a step costs, where enough of them say so."""
-        return step_cost(self.prompt, self.decode, self.lasted) if self.complete else None
+        if not self.complete:
+            return None
+        return step_cost(self.engine, self.prompt, self.decode, self.lasted, engines)
 
-    def idle(self, engines: int, cost: StepCost) -> Floats:
+    def idle(self, cost: StepCost) -> Floats:
         """Return (engines,) ms of a step that only decodes, before what each sequence adds."""
-        idle = np.full(engines, cost.idle)
+        idle = cost.idle.copy()
         some = ~(self.prompt > 0) & np.isfinite(self.lasted)
         for engine in np.unique(self.engine[some]):
             own = some & (self.engine == engine)
             if engine >= 0 and int(own.sum()) >= LEAST_STEPS:
-                rest = self.lasted[own] - cost.per_decode * np.nan_to_num(self.decode[own])
+                rest = self.lasted[own] - cost.per_decode[engine] * np.nan_to_num(self.decode[own])
                 idle[engine] = max(0.0, float(np.median(rest)))
         return idle
 
@@ -95,7 +103,7 @@ class Steps:
             sums[until] - sums[np.maximum(place, 0)]
             for sums in (
                 np.append(0.0, np.cumsum(column))
-                for column in (self.lasted, cost.lasts(self.prompt, self.decode))
+                for column in (self.lasted, cost.lasts(self.engine, self.prompt, self.decode))
             )
         )
         copied = self._copied(place, until, copies)

@@ -1,8 +1,8 @@
 """How much of the engine's work each prompt would have been at baseline: slower tokens, and more of them.
 
-Speed is compared engine by engine: each is its own control, whichever requests it was sent. The share of
-the prompt that has to be computed is compared tenant by tenant: what the prefix cache finds depends on
-who asks, and who asks is workload. Both by the repair path of the change. Groups of under 200 requests
+Speed is compared engine by engine: each is its own control, whichever requests it was sent. What the
+prefix cache finds is compared tenant by tenant and model by model: it depends on who asks what, and that
+is workload. Both by the repair path of the change. Groups of under 200 requests
 are put together. A change of a request's work under 3 % is none: near saturation waits would make much
 of it.
 """
@@ -30,17 +30,34 @@ OTHERS = "\0others"
 def work_as_before(a: World, b: World) -> Floats:
     """Return what each current request's work is multiplied by to be as at baseline."""
     engines = a.seen.engine.astype(np.str_), b.seen.engine.astype(np.str_)
-    left = _as_before((a.speed, b.speed), (a.seen, b.seen), engines)
-    shares = a.seen.fresh / np.maximum(a.seen.prompt, 1.0), b.seen.fresh / np.maximum(b.seen.prompt, 1.0)
-    left *= _as_before(shares, (a.seen, b.seen), (a.seen.tenant, b.seen.tenant))
+    left = _as_before((a.speed, b.speed), (a.seen, b.seen), engines) / b.speed
+    left *= _tokens_as_before(a.seen, b.seen)
     return np.where(np.abs(left - 1) < LEAST_CHANGE, 1.0, left)
+
+
+def _tokens_as_before(a: Arrivals, b: Arrivals) -> Floats:
+    """Return what each current request's tokens to compute are multiplied by to be as at baseline.
+
+    Longer prompts before the same prefix, and longer prefixes of longer prompts, are both workload: of the
+    change in cached tokens and that in their share the smaller one is the cache's.
+    """
+    if b.n == 0:
+        return np.ones(0)
+    groups = a.group, b.group
+    cached = [one.prompt - one.fresh for one in (a, b)]
+    shares = [np.clip(one.fresh / np.maximum(one.prompt, 1.0), 1e-6, 1.0) for one in (a, b)]
+    by_share = _as_before((shares[0], shares[1]), (a, b), groups) / shares[1]
+    found = _as_before((cached[0], cached[1]), (a, b), groups)
+    by_count = np.clip(b.prompt - found, 1.0, None) / b.fresh
+    moved = [abs(float(np.log((left @ b.fresh) / b.fresh.sum()))) for left in (by_share, by_count)]
+    return by_share if moved[0] < moved[1] else by_count
 
 
 def _as_before(
     values: tuple[Floats, Floats], seen: tuple[Arrivals, Arrivals], groups: tuple[Words, Words]
 ) -> Floats:
-    """Return each current value's ratio to its baseline level, group by group."""
-    left = np.ones(seen[1].n)
+    """Return each current value as at baseline, group by group."""
+    back = values[1].copy()
     named = _large_enough(*groups)
     for name in np.unique(named[1]).tolist():
         rows = [np.flatnonzero(side == name) for side in named]
@@ -48,10 +65,8 @@ def _as_before(
             continue
         sides = [_as_rows(value[own], one, own) for value, one, own in zip(values, seen, rows, strict=True)]
         blocks = [_slices(one.at[own]) for one, own in zip(seen, rows, strict=True)]
-        repaired = decompose(sides[0], sides[1], 0.99, blocks[0], blocks[1]).repaired[:, 0]
-        now = sides[1].parts[:, 0]
-        left[rows[1]] = np.divide(repaired, now, out=np.ones_like(now), where=now > 0)
-    return left
+        back[rows[1]] = decompose(sides[0], sides[1], 0.99, blocks[0], blocks[1]).repaired[:, 0]
+    return back
 
 
 def _large_enough(before: Words, now: Words) -> tuple[Words, Words]:

@@ -70,7 +70,7 @@ class World:
     @property
     def work(self) -> Floats:
         """Return (n,) ms of the engine that each request's own prompt takes."""
-        return self.stretch * self.cost.slope * self.speed * self.seen.fresh
+        return self.stretch * self.cost.slope[self.seen.engine] * self.speed * self.seen.fresh
 
     def serve(self, limits: dict[int, Limits], undone: Undone | None = None) -> Served:
         """Return how the engines serve these requests, less what is undone."""
@@ -121,8 +121,8 @@ class World:
             found[code] = Engine(
                 limits=limits.get(code, Limits()),
                 idle=0.0 if self.timed else float(self.idle[code] * decoding[code]),
-                base=self.cost.base,
-                per_decode=self.cost.per_decode,
+                base=float(self.cost.base[code]),
+                per_decode=float(self.cost.per_decode[code]),
                 opens=float(entered[place]) if self.wait[place] > 0 else 0.0,
                 occupied=self.occupied.get(code, 0),
                 lifetime=lifetime,
@@ -146,11 +146,13 @@ def world_of(
     stay = seen.queue - wait + seen.service - beside
     start, in_way = seen.at + beside + wait, copies - beside
     passed: Passed | None = None
-    known = cost or steps.cost()
+    known = cost or steps.cost(engines)
     if known is not None:
         passed = steps.passed(seen, in_way, known)
     if passed is None:
-        passed, known = passed_between(seen.engine, start, stay, seen.fresh, seen.chunks, in_way, known)
+        passed, known = passed_between(
+            seen.engine, start, stay, seen.fresh, seen.chunks, in_way, known, engines
+        )
     assert known is not None
     return World(
         seen,
@@ -168,7 +170,7 @@ def world_of(
 def _idle(seen: Arrivals, steps: Steps, engines: int, cost: StepCost) -> Floats:
     """Return (engines,) ms of a step without prompts: of the steps, else of the quickest tokens."""
     if steps.complete:
-        return steps.idle(engines, cost)
+        return steps.idle(cost)
     return _per_token(seen, engines, QUICK)
 
 

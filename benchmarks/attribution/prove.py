@@ -25,8 +25,10 @@ from benchmarks.attribution.peers.roster import PEERS, PRODUCT, Peer
 from benchmarks.attribution.plan import FULL_REQUESTS, QUICK_REQUESTS, Planned, plan
 from benchmarks.attribution.sections import read_others
 from benchmarks.attribution.standings import Standing, standings, targets
+from benchmarks.attribution.weights_told import told_weights
 
 DOCS = ROOT / "docs"
+WEIGHTS = ROOT / "analytics/evidence/weights.json"
 SLOW_RUNS = 60  # the most runs that a slow peer is asked for
 
 
@@ -49,7 +51,9 @@ def main() -> int:
     folders = [corpus.case(run) for run in judged]
     answers = {peer.module: kept_answers(peer, folders, corpus) for peer in (PRODUCT, *peers)}
     found = standings(judge(corpus, judged, answers), missing)
-    made = Made(planned, judged, seeds, requests, _weights(), "make prove-quick" if quick else "make prove")
+    made = Made(
+        planned, judged, seeds, requests, told_weights(WEIGHTS), "make prove-quick" if quick else "make prove"
+    )
     _write(made, found, args.docs, args.json)
     return 0
 
@@ -93,15 +97,6 @@ def _ask(peers: Sequence[Peer], judged: Sequence[Planned], corpus: Corpus, proce
         folders[:: max(1, len(folders) // SLOW_RUNS)],
         corpus,
         processes,
-    )
-
-
-def _weights() -> str:
-    """Say how the product's weights came about, from their own file."""
-    path = ROOT / "analytics/evidence/weights.json"
-    said: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return str(
-        said.get("about") or "The layers' weights are set by hand: no fit on the calibration half is stored."
     )
 
 

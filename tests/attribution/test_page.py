@@ -1,6 +1,8 @@
 """The page of the proof says what was measured, and what was not."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from benchmarks.attribution.peers.answer import Answer
 from benchmarks.attribution.plan import plan
 from benchmarks.attribution.sections import SECTIONS, other_sections
 from benchmarks.attribution.standings import standings, targets
+from benchmarks.attribution.weights_told import told_weights
 
 RUNS = plan(1)[:4]
 FAULT = Truth(("CAUSE",), ("gpu",), False, {"gpu": 100.0}, {}, 0.0, 100.0)
@@ -67,6 +70,19 @@ def test_page_is_whole_and_the_same_twice() -> None:
         page.count(f"\n## {head}\n")
         for head in ("What was promised", "Beside its peers", "By fault family", "Weak spots", "Do it again")
     ]
+
+
+def test_weights_are_told(tmp_path: Path) -> None:
+    """The page says whether weights were fitted, on how many runs, and how families left out fared."""
+    path = tmp_path / "weights.json"
+    path.write_text('{"fitted_on": {"how": "set by hand"}}')
+    assert "The layers' weights are not fitted: set by hand." == told_weights(path)
+
+    left = {"to_name": 30, "named": 20, "wrong": 1, "named_where_nothing_broke": "0 of 25"}
+    fitted = {"runs": 60, "requests": 7000, "families": ["a", "b"], "left_out": left}
+    path.write_text(json.dumps({"fitted_on": fitted}))
+    assert "fitted on 60 runs" in told_weights(path)
+    assert "of 30 faults so asked 20 were named, 1 of all names wrongly" in told_weights(path)
 
 
 @pytest.mark.parametrize("name", SECTIONS)

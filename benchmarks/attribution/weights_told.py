@@ -21,6 +21,6 @@ def told_weights(path: Path) -> str:
     if not left:
         return f"{text}."
     return (
-        f"{text}: of {left['to_name']} faults so asked {left['named']} were named, {left['wrong']} of all names"
-        f" wrongly, {left['named_where_nothing_broke']} where nothing was broken."
+        f"{text}: of {left['to_name']} faults so asked {left['named']} were named, {left['wrong']} of all"
+        f" names wrongly, {left['named_where_nothing_broke']} where nothing was broken."
     )

@@ -77,7 +77,7 @@ def _quiet(view: View) -> Finding | None:
     """A sensor of the engine's threads was read, and nothing of the host's own moved."""
     if not any(key in view.contrasts for key in THREADS):
         return None
-    own = (signal for signal in FOR if signal.own and signal.name != "cores_busy")
+    own = (signal for signal in FOR if signal.own)
     loudest = max(found.strength for signal in own if (found := signal.measure(view)) is not None)
     text = "the engine's threads ran as before"
     return Finding(1 - 5 * loudest, text) if loudest < 0.2 else NOTHING
@@ -89,7 +89,8 @@ FOR = (
     Signal("cgroup_throttled", "cpu", True, "cpu_throttled", rise("cpu_throttled", 0.05)),
     Signal("cpu_pressure", "cpu", True, "cpu_pressure", rise("cpu_pressure", 0.05)),
     Signal("memory_pressure", "cpu", True, "memory_pressure", rise("memory_pressure", 0.05)),
-    Signal("cores_busy", "cpu", True, "cpu_utilization", rise("cpu_utilization", 0.2)),
+    # Other cores may be busy with nothing of ours.
+    Signal("cores_busy", "cpu", True, "cpu_utilization", rise("cpu_utilization", 0.2), own=False),
     Signal("cpu_steal", "cpu", True, "cpu_steal", rise("cpu_steal", 0.05)),
     Signal("cpu_clock_down", "cpu", True, "cpu_clock", rise("cpu_clock", 0.1)),
     Signal("garbage", "cpu", True, "gc_time", rise("gc_time", 0.02)),

@@ -114,10 +114,25 @@ SIGNALS = (
         rise("gpu_throttle_time", 0.1),
         stages=COMPUTED,
     ),
+    # A limit that is never drawn, and heat that throttles nothing, are no cause: they only support one.
     Signal(
-        "power_capped", "gpu.compute", True, "gpu_power_limit", rise("gpu_power_limit", 0.1), stages=COMPUTED
+        "power_capped",
+        "gpu.compute",
+        True,
+        "gpu_power_limit",
+        rise("gpu_power_limit", 0.1),
+        own=False,
+        stages=COMPUTED,
     ),
-    Signal("hot", "gpu.compute", True, "gpu_temperature", rise("gpu_temperature", 10.0), stages=COMPUTED),
+    Signal(
+        "hot",
+        "gpu.compute",
+        True,
+        "gpu_temperature",
+        rise("gpu_temperature", 10.0),
+        own=False,
+        stages=COMPUTED,
+    ),
     Signal("xid", "gpu.compute", True, "xid", events("xid", 0.1), stages=COMPUTED),
     Signal(
         "prefill_kernels",

@@ -87,3 +87,16 @@ def test_wrong_weights_are_refused(key: str, value: Any) -> None:
 def test_shipped_weights_say_what_they_were_fitted_on() -> None:
     """The file tells how it was made."""
     assert json.loads(FILE.read_text())["fitted_on"]["how"]
+
+
+def test_every_signal_is_documented() -> None:
+    """The page of evidence lists each signal: its layer, side, source, and whether it is its own."""
+    page = (Path(__file__).parents[3] / "docs/evidence.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    told = [
+        f"| `{s.name}` | {s.layer} | {'for' if s.speaks_for else 'against'} | `{s.counter}` |"
+        f" {'yes' if s.own else ''} |"
+        for s in SIGNALS
+    ]
+
+    assert told == rows

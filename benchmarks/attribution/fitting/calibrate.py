@@ -84,10 +84,16 @@ def answers(seen: Sequence[Seen], weights_of: Callable[[Seen], Weights], least: 
 
 
 def threshold(answered: Sequence[Answered]) -> float:
-    """Return the lowest t at which at most 5 % of what is named is wrong."""
+    """Return the lowest t at which at most 5 % of what is named is wrong, one more wrong answer counted in.
+
+    Where no t reaches that (too few answers), the t of the least share of wrong ones.
+    """
     steps = sorted({LOWEST, *(p for _, p, _, _ in answered if LOWEST <= p <= HIGHEST)})
-    for t in steps:
-        named = [right for _, p, right, _ in answered if p >= t]
-        if not named or 1 - sum(named) / len(named) <= WRONG:
-            return round(t + 1e-6, 4) if t > LOWEST else LOWEST
-    return HIGHEST
+    shares = [_wrong([right for _, p, right, _ in answered if p >= t]) for t in steps]
+    found = next((t for t, share in zip(steps, shares, strict=True) if share <= WRONG), None)
+    t = steps[int(np.argmin(shares))] if found is None else found
+    return float(np.floor(t * 1e4) / 1e4)
+
+
+def _wrong(right: Sequence[bool]) -> float:
+    return (len(right) - sum(right) + 1) / (len(right) + 1)

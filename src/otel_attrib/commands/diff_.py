@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = (
         "example: otel-attrib diff version=1.0 version=1.1 --window 2h\n"
-        "         otel-attrib diff 2026-05-01T12:00:00Z..2026-05-01T13:00:00Z 1h --metric tpot"
+        "         otel-attrib diff 2026-05-01T12:00Z..2026-05-01T13:00Z 1h --metric tpot"
     )
     parser.add_argument("a", metavar="A", help="the reference")
     parser.add_argument("b", metavar="B", help="what is compared with it")

@@ -22,6 +22,7 @@ BUDGETS = tuple(float(2**power) for power in range(9, 15))
 STRETCHES = (0.95, 1.03, 1.06, 1.1, 1.15, 1.2)
 HIGHER = 1.1
 TRIAL = 5_000
+GOOD = 0.95
 BETTER = 0.005  # a further limit has to earn its place: R² that much higher
 
 
@@ -147,22 +148,19 @@ class _Bench:
         return self._fits[key]
 
     def best(self) -> _Choice:
-        """Return the best choice from several starts; of equals the first."""
+        """Return the best choice from several starts, of equals the first; enough once one is GOOD."""
         # From either side: a small budget can pass for few seats, and the other way round.
         orders = (self.structures, _limits, self.stretches), (_limits, self.structures, self.stretches)
+        starts = (_Choice(), _Choice(timed=True)) if self.steps[0].n == 0 else (_Choice(),)
         found = _Choice()
-        for start in (_Choice(), _Choice(timed=True)) if self.steps[0].n == 0 else (_Choice(),):
-            for searches in orders:
-                reached = start
-                for options in searches:
-                    reached = self.better(reached, options(reached))
-                if self.fit(0, reached).r2 > self.fit(0, found).r2 + BETTER:
-                    found = reached
-                elif (
-                    abs(self.fit(0, reached).r2 - self.fit(0, found).r2) <= BETTER
-                    and reached.timed == found.timed
-                ):
-                    found = max(found, reached, key=lambda choice: self.fit(1, choice).r2)
+        for start, searches in product(starts, orders):
+            reached = start
+            for options in searches:
+                reached = self.better(reached, options(reached))
+            if self.fit(0, reached).r2 > self.fit(0, found).r2 + BETTER:
+                found = reached
+            if self.fit(0, found).r2 >= GOOD:
+                break
         return found
 
     def better(self, best: _Choice, options: Iterator[_Choice]) -> _Choice:

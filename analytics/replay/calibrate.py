@@ -159,7 +159,8 @@ class _Bench:
                 reached = self.better(reached, options(reached))
             if self.fit(0, reached).r2 > self.fit(0, found).r2 + BETTER:
                 found = reached
-            if self.fit(0, found).r2 >= GOOD:
+            fit = self.fit(0, found)
+            if fit.r2 >= GOOD and abs(fit.p99_error) <= 1 - GOOD:
                 break
         return found
 

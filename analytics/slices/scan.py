@@ -1,10 +1,11 @@
 """Poisson scan: the slice whose exceedances rose most beyond the rise of all other requests.
 
-Statistic of a slice: the log-likelihood ratio (Kulldorff 1997, Communications in Statistics 26,
-1481–1496, in its two-period form) of its exceedances having risen more than those outside it. A slice
-that always was slower has not risen, and what hits everybody rises outside it too. The baseline's count
-in a slice is backed by PRIOR expected exceedances at the rate 1 − level, which holds in every cell of
-the baseline: so a version that is new can be judged, and a small slice is not judged by two requests.
+Statistic of a slice: the log-likelihood ratio (Kulldorff 1997, Communications in Statistics 26, 1481–1496,
+with two periods for two regions) of its exceedances having risen more than those outside it, or, where
+those fell, of having risen at all. So a slice that always was slower has not risen, what hits everybody
+rises outside it too, and no slice rises because the others fell. The baseline's count
+in a slice is backed by PRIOR expected exceedances at the rate 1 − level, which holds in every cell of the
+baseline: so a version that is new can be judged, and a small slice is not judged by two requests.
 
 Penalty: log of the number of candidates of that depth, and half the log of all exceedances for each
 condition after the first (as in BIC). p: blocks of time are dealt out to the two windows at random and
@@ -120,19 +121,39 @@ def _deals(leaves: Leaves, rng: np.random.Generator) -> Floats:
 
 def _ratios(candidates: Candidates, n: Floats, exceed: Floats, deals: Floats, rate: float) -> Floats:
     """Return (s, deals) the log-likelihood ratio of each slice under each deal; 0 where it did not rise."""
+    prior = PRIOR / rate
     n1, b1 = candidates.n @ deals, candidates.exceed @ deals
     n0, a1 = candidates.n.sum(axis=1)[:, None] - n1, candidates.exceed.sum(axis=1)[:, None] - b1
     m1, c1 = n @ deals - n1, exceed @ deals - b1
-    m0, c0 = (n.sum() - n @ deals) - n0, (exceed.sum() - exceed @ deals) - a1
-    prior = PRIOR / rate
-    rise = ((c1 + 0.5) / (m1 + 0.5 / rate)) / ((c0 + PRIOR) / (m0 + prior))
-    a1, n0 = a1 + PRIOR, n0 + prior
-    total = a1 + b1
-    expected = rise * n1 / (rise * n1 + n0)
-    observed = b1 / total
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = b1 * np.log(observed / expected) + a1 * np.log((1 - observed) / (1 - expected))
-    return np.where((observed > expected) & (m1 > 0), ratio, 0.0)
+    m0, c0 = n.sum() - n @ deals - n0, exceed.sum() - exceed @ deals - a1
+    slices, others = _Pair(b1, n1, a1 + PRIOR, n0 + prior), _Pair(c1, m1, c0 + PRIOR, m0 + prior)
+    rise = np.maximum(1.0, others.rise)
+    return np.where((slices.rise > rise) & (m1 > 0), slices.ratio(rise), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Exceedances b of n rows of the current window, and a of m rows of the baseline."""
+
+    b: Floats
+    n: Floats
+    a: Floats
+    m: Floats
+
+    @property
+    def rise(self) -> Floats:
+        """Return how many times the baseline's rate the current one is."""
+        rise: Floats = self.b * self.m / np.maximum(1e-12, self.a * self.n)
+        return rise
+
+    def ratio(self, rise: Floats) -> Floats:
+        """Return the log-likelihood of the rise that was seen over that of `rise`."""
+        total = self.a + self.b
+        seen, expected = self.b / total, rise * self.n / (rise * self.n + self.m)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(self.b > 0, self.b * np.log(seen / expected), 0.0)
+            ratio += self.a * np.log((1 - seen) / (1 - expected))
+        return np.nan_to_num(ratio, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def _rose(leaves: Leaves, rate: float, rng: np.random.Generator) -> bool:

@@ -54,7 +54,7 @@ def scan(leaves: Leaves, level: float, significant: float = SIGNIFICANT) -> Scan
     found: list[Slice] = []
     inside = np.zeros(leaves.n.size, dtype=np.bool_)
     cuboids = plan_cuboids(leaves)
-    while len(found) < AT_MOST and excess > 0:
+    while len(found) < AT_MOST and excess > 0 and _excess(leaves, ~inside, rate) >= LEAST_SHARE * excess:
         rest = leaves.keep(~inside)
         best = _best(rest, cuboids, rate, rng)
         if best is None or best[1] > significant:

@@ -8,6 +8,7 @@ calculations over the sample are then closed on.
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,7 +16,7 @@ from otel_attrib.analytics.counted import scaled_counts
 from otel_attrib.analytics.fetch.plain import plain
 from otel_attrib.analytics.fetch.quantile import quantile_from_rows, quantile_from_states
 from otel_attrib.analytics.fetch.size import Size, measure, rolled_up
-from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Stretches, spread
+from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Sample, Scattered, spread
 from otel_attrib.analytics.fetch.surroundings import fetch_marks, fetch_samples, fetch_steps
 from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, Filter
 from otel_attrib.analytics.metric import Metric
@@ -34,6 +35,8 @@ CAP = 300_000
 """The most values of a window that are fetched one by one unless all are asked for."""
 SAMPLED = 120_000
 """The values that a sample of a larger window aims at."""
+EVERYTHING = 1 << 62  # rows: no limit
+TRIES = 4  # to find stretches that hold a fair part of the rows
 FILL = 0.9  # of the cap that a sample aims at at most, because arrivals are uneven
 
 COLUMNS = (
@@ -94,8 +97,8 @@ def _sample(
     cap: int,
     states: bool,
 ) -> Period:
-    stretches, requests = _stretch(store, metric, window, where, size, cap)
-    period = _period(store, metric, window, requests, stretches)
+    taken, requests = _taken(store, metric, window, where, size, cap)
+    period = _period(store, metric, window, requests, taken)
     rows = period.rows
     shown = (
         quantile_from_states(store, metric, window, where, level)
@@ -114,22 +117,32 @@ def _sample(
     return replace(sample, counts=scaled_counts(sample, metric, total))
 
 
-def _stretch(
+def _taken(
     store: Store, metric: Metric, window: Window, where: Filter, size: Size, cap: int
-) -> tuple[Stretches, pa.Table]:
-    """Fetch stretches that hold at most `cap` values; fewer where arrivals come in bursts."""
-    share = min(SAMPLED, FILL * cap) / size.values
+) -> tuple[Sample, pa.Table]:
+    """Fetch a sample with at most `cap` values: stretches of time, or single rows where those do not fit."""
+    aim = min(SAMPLED, FILL * cap)
+    share = aim / size.values
+    for _ in range(TRIES):
+        taken: Sample = spread(window, share)
+        requests = _fetch_requests(store, metric, window, where, taken, cap + 1)
+        values = _values(metric, requests)
+        if aim / 4 <= values <= cap:
+            return taken, requests
+        share = min(1.0, share * float(np.clip(aim / max(1, values), 1 / 8, 8)))
+    share = aim / size.values
     while True:
-        stretches = spread(window, share)
-        requests = _fetch_requests(store, metric, window, where, stretches)
-        values = (
-            int(pc.sum(pc.list_value_length(requests["gaps_us"])).as_py() or 0)
-            if metric.name == "tbt"
-            else len(requests)
-        )
-        if values <= cap:
-            return stretches, requests
-        share *= FILL * cap / values
+        taken = Scattered(share)
+        requests = _fetch_requests(store, metric, window, where, taken, cap + 1)
+        if _values(metric, requests) <= cap:
+            return taken, requests
+        share /= 2
+
+
+def _values(metric: Metric, requests: pa.Table) -> int:
+    if metric.name != "tbt":
+        return len(requests)
+    return int(pc.sum(pc.list_value_length(requests["gaps_us"])).as_py() or 0)
 
 
 def _way(total: int, n: int, states: bool) -> str:
@@ -137,11 +150,11 @@ def _way(total: int, n: int, states: bool) -> str:
     return f"1 in {total / max(1, n):.3g} rows, closed on the quantile of {source}"
 
 
-def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, stretches: Stretches) -> Period:
+def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, taken: Sample) -> Period:
     """Put the requests together with what is known around them."""
     services, nodes = (pc.unique(requests[name]).to_pylist() for name in ("service", "node"))
     end = max(window.end, _last_end(requests)) if metric.name == "tbt" else window.end
-    steps = fetch_steps(store, Window(window.start, end), services, nodes, stretches)
+    steps = fetch_steps(store, Window(window.start, end), services, nodes, taken)
     return Period(
         window=window,
         rows=rows_of(requests, metric, steps=steps),
@@ -162,8 +175,9 @@ def _last_end(requests: pa.Table) -> datetime:
 
 
 def _fetch_requests(
-    store: Store, metric: Metric, window: Window, where: Filter, stretches: Stretches
+    store: Store, metric: Metric, window: Window, where: Filter, taken: Sample, most: int = EVERYTHING
 ) -> pa.Table:
     columns = ", ".join((*COLUMNS, "gaps_us") if metric.name == "tbt" else COLUMNS)
-    sql = statement("period_requests", columns=columns, where=where.sql(), sample=stretches.sql())
-    return plain(store.arrow(sql, {**window.bounds_us(), **where.parameters(), **stretches.parameters()}))
+    sql = statement("period_requests", columns=columns, where=where.sql(), sample=taken.sql())
+    parameters = {**window.bounds_us(), **where.parameters(), **taken.parameters(), "most": most}
+    return plain(store.arrow(sql, parameters))

@@ -76,6 +76,8 @@ def _guess(like: Floats, level: float) -> tuple[float, float]:
     """Return limits in µs: twice the reach of the weights in the sample, which is taken in clusters."""
     ordered = np.sort(like)
     n = ordered.size
+    if not n:
+        return -1e300, 1e300
     first, last = harrell_davis.rank_window(n, level)
     middle = level * n
     first, last = (int(np.clip(middle + 2 * (end - middle), 1, n)) for end in (first, last))

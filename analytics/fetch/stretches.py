@@ -1,8 +1,9 @@
 """A sample of a window in time: short stretches, spread evenly, in which every request is taken.
 
 Stretches rather than single rows, because the store keeps requests in order of time, so that few granules
-are read; and because a queue can only be replayed where all its arrivals are known. Deterministic: which
-requests are taken depends on the window and on their arrival alone.
+are read; and because a queue can only be replayed where all its arrivals are known. Single rows, by a hash of
+their ids, where arrivals come in such bursts that no stretch holds a fair part of them. Deterministic: which
+requests are taken depends on the window, their arrival and their ids alone.
 """
 
 from dataclasses import dataclass
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 from otel_attrib.analytics.blocks import SLICES
 from otel_attrib.analytics.windows import Window
 
-__all__ = ["EVERY_ROW", "Stretches", "spread"]
+__all__ = ["EVERY_ROW", "Sample", "Scattered", "Stretches", "spread"]
 
 SHORTEST_US = 2_000_000  # below it a queue has no time to fill, and a granule of the store no rows to skip
 A_SLICE_AT_MOST = 10
+FINE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,24 @@ class Stretches:
         """Return the values that `sql` binds."""
         return {"stride_us": self.stride_us, "width_us": self.width_us}
 
+
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """About `share` of the rows, by a hash of their ids."""
+
+    share: float
+
+    def sql(self) -> str:
+        """Return a condition over `requests`."""
+        return "cityHash64(trace_id, span_id) % {of:UInt64} < {kept:UInt64}"
+
+    def parameters(self) -> dict[str, int]:
+        """Return the values that `sql` binds."""
+        return {"of": FINE, "kept": max(1, int(self.share * FINE))}
+
+
+Sample = Stretches | Scattered
+"""Which rows of a window are taken."""
 
 EVERY_ROW = Stretches(1, 1, 1)
 """No sample."""

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from otel_attrib.analytics.fetch.plain import plain
-from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Stretches
+from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Sample, Stretches
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.counters import COUNTERS
@@ -29,9 +29,10 @@ def fetch_steps(
     window: Window,
     services: list[str],
     nodes: list[str],
-    stretches: Stretches = EVERY_ROW,
+    taken: Sample = EVERY_ROW,
 ) -> pa.Table:
     """Fetch the engine steps of these services and nodes, `STEPS_AT_MOST` of them, ordered by engine."""
+    stretches = taken if isinstance(taken, Stretches) else EVERY_ROW
     parameters = {
         **window.bounds_us(),
         **stretches.parameters(),

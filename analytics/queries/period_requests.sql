@@ -7,3 +7,4 @@ WHERE time >= fromUnixTimestamp64Micro({from_us:Int64}, 'UTC')
   AND $sample
   AND $where
 ORDER BY time, trace_id, span_id
+LIMIT {most:UInt64}

@@ -150,3 +150,19 @@ def test_quantile_of_rows_is_exact_for_odd_shapes(store: Store, requests: Reques
     period = fetch_period(store, METRICS["ttft"], QUARTER, cap=1000, states=False)
 
     assert harrell_davis.quantile(us / 1000, 0.99) == pytest.approx(period.displayed, rel=1e-12)
+
+
+@pytest.mark.parametrize("spread_ms", [30, 40_000], ids=["one burst", "bursts"])
+def test_bursts_are_sampled_within_the_cap(store: Store, requests: Requests, spread_ms: int) -> None:
+    """Where all arrives in a few moments, the sample still holds rows, and no more than the cap."""
+    n = 4000
+    table = requests(n, seed=3)
+    moments = np.sort(np.random.default_rng(1).integers(0, 3, n) * spread_ms + 200_000)
+    times = pa.array([NOON + timedelta(milliseconds=int(ms)) for ms in moments], pa.timestamp("us", "UTC"))
+    store.insert_arrow("requests", table.set_column(0, "time", times))
+    period = fetch_period(store, METRICS["ttft"], QUARTER, cap=3000, states=False)
+
+    assert 0 < period.rows.n <= 3000
+    assert n == period.rows.total
+    whole = table["ttft_us"].to_numpy() / 1000
+    assert harrell_davis.quantile(whole, 0.99) == pytest.approx(period.displayed, rel=1e-12)

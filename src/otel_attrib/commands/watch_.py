@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from otel_attrib.analytics.detection.watcher import Judged, Watcher
     from otel_attrib.schema.reports import ReportRow
+    from otel_attrib.schema.store import Store
 
 __all__ = ["add_arguments", "run"]
 
@@ -81,12 +82,10 @@ def run(args: argparse.Namespace) -> int:
         return _once(watcher, keep, args) if args.once else _loop(watcher, keep, args)
 
 
-def _way_to_keep(args: argparse.Namespace, store: "object", url: str | None) -> "Callable[[ReportRow], None]":
+def _way_to_keep(args: argparse.Namespace, store: "Store", url: str | None) -> "Callable[[ReportRow], None]":
     from otel_attrib.schema.migrate import check_schema
     from otel_attrib.schema.reports import into_receiver, into_store
-    from otel_attrib.schema.store import Store
 
-    assert isinstance(store, Store)
     if args.dry_run:
         return lambda row: None
     if url:

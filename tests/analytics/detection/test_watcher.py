@@ -32,9 +32,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fault], None]:
         if last <= START - 86_400 + 7200:
             return {}  # nothing is stored of earlier days
         seconds = np.arange(first, last)
-        draws = [
-            np.random.default_rng(second).binomial(100, 0.01 * f) for second, f in _rates(seconds, fault)
-        ]
+        rates = 0.01 * fault(seconds - START)
+        draws = [np.random.default_rng(s).binomial(100, r) for s, r in zip(seconds, rates, strict=True)]
         return {SERIES: Bins(first, np.full(seconds.size, 100.0), np.array(draws, dtype=np.float64))}
 
     def put(fault: Fault) -> None:

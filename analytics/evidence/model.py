@@ -97,18 +97,21 @@ def _capped(row: Floats, missing: Mapping[str, object]) -> Floats:
 
 
 def _unreplayed(strengths: Mapping[str, float]) -> Floats:
-    own = max(
-        (
-            strengths.get(signal.name, 0.0)
-            for signal in SIGNALS
-            if signal.layer == "scheduler" and signal.speaks_for and signal.own
-        ),
-        default=0.0,
-    )
+    """Give unresolved waiting to the scheduler as far as its own counters say so and nothing else is wrong.
+
+    Where services are slower, or another layer's own counters moved, a full queue is what follows from it.
+    """
+    own, other = _loudest(strengths, scheduler=True), _loudest(strengths, scheduler=False)
     row = np.zeros(len(COLUMNS))
-    row[COLUMNS.index("scheduler")] = own * (1 - strengths.get("services_slower", 0.0))
+    row[COLUMNS.index("scheduler")] = own * (1 - strengths.get("services_slower", 0.0)) * (1 - other)
     row[UNEXPLAINED] = 1 - row.sum()
     return row
+
+
+def _loudest(strengths: Mapping[str, float], scheduler: bool) -> float:
+    """Return the strongest own counter of the scheduler, or of all other layers."""
+    mine = [s for s in SIGNALS if s.speaks_for and s.own and (s.layer == "scheduler") == scheduler]
+    return max(strengths.get(signal.name, 0.0) for signal in mine)
 
 
 def _doubted(row: Floats, certain: float) -> Floats:

@@ -4,6 +4,8 @@ An empty queue does not clear it: chunks, batches and preemptions delay requests
 services themselves are slower too, a longer queue is their consequence, not a policy.
 """
 
+from math import log
+
 from otel_attrib.analytics.evidence.signal import NOTHING, Finding, Signal, saturate
 from otel_attrib.analytics.evidence.view import View
 
@@ -11,6 +13,7 @@ __all__ = ["SIGNALS"]
 
 WAITED = ("queue", "decode_batch_wait", "gap", "outside")
 ADMITTED = (*WAITED, "prefill", "kv_init", "decode_forward")
+PROMPTED = ("queue", "prefill", "kv_init", "outside")
 
 
 def _own_wait(view: View) -> Finding | None:
@@ -58,15 +61,16 @@ def _more_chunks(view: View) -> Finding | None:
 
 
 def _cache_misses(view: View) -> Finding | None:
+    """The cache finds less in equal prompts, as far as that made work grow and not other prompts."""
     if view.work.hit_rate is None:
         return None
     before, after = view.work.hit_rate
-    strength = saturate(before - after - 0.04, 0.1)
-    return (
-        Finding(strength, f"prefix cache hits {100 * before:.0f} → {100 * after:.0f} %")
-        if strength > 0
-        else NOTHING
-    )
+    grown = log(max(view.work.demand[1], 1e-9) / max(view.work.demand[0], 1e-9))
+    missed = log(max(1 - after, 1e-9) / max(1 - before, 1e-9))
+    part = min(1.0, missed / grown) if grown > missed > 0 else 1.0
+    strength = saturate(before - after - 0.04, 0.1) * part
+    text = f"prefix cache hits {100 * before:.0f} → {100 * after:.0f} % of equal prompts"
+    return Finding(strength, text) if strength > 0 else NOTHING
 
 
 def _waiting(view: View) -> Finding | None:
@@ -116,8 +120,8 @@ SIGNALS = (
     Signal("own_wait", "scheduler", True, "replay", _own_wait, stages=WAITED),
     Signal("preempted", "scheduler", True, "steps.preemptions", _preempted, stages=ADMITTED),
     Signal("kv_full", "scheduler", True, "steps.kv_usage", _cache_full, stages=ADMITTED),
-    Signal("more_chunks", "scheduler", True, "requests.prefill_chunks", _more_chunks, stages=ADMITTED),
-    Signal("cache_misses", "scheduler", True, "requests.cached_tokens", _cache_misses, stages=ADMITTED),
+    Signal("more_chunks", "scheduler", True, "requests.prefill_chunks", _more_chunks, stages=PROMPTED),
+    Signal("cache_misses", "scheduler", True, "requests.cached_tokens", _cache_misses, stages=PROMPTED),
     Signal("held_back", "scheduler", True, "steps.waiting", _waiting, stages=WAITED),
     Signal(
         "prompts_crowd",

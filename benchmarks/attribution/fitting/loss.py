@@ -19,7 +19,8 @@ __all__ = ["Fitted", "fit_weights", "shares_of"]
 
 SIGN = np.array([1.0 if s.speaks_for else -1.0 for s in SIGNALS])
 COLUMN = np.array([COLUMNS.index(s.layer) for s in SIGNALS])
-LARGEST = 12.0
+LARGEST = np.array([10.0 if s.own and s.speaks_for else 5.0 if s.own else 3.0 for s in SIGNALS])
+"""A pattern, or what was deployed, must never outweigh a layer's own counters."""
 RIDGE, RIDGE_PRIOR = 3e-4, 2e-3
 
 
@@ -74,7 +75,7 @@ def fit_weights(
         slope = np.concatenate([on_weights, on_prior[free]]) + 2 * strength * apart
         return value + float(strength @ apart**2), slope
 
-    bounds = [(0.0, LARGEST)] * len(SIGNALS) + [(-8.0, 8.0)] * int(free.sum())
+    bounds = [(0.0, float(most)) for most in LARGEST] + [(-8.0, 8.0)] * int(free.sum())
     found = minimize(objective, x0, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
     return unpack(np.asarray(found.x))
 

@@ -2,20 +2,23 @@
 
 `inflame-trace` (MIT) reads vLLM's request spans and shows which phase the time is in. It gets those of both
 windows, and the phase whose P95 grew most is taken for its answer: it has none of its own about a change.
+
+`stormlog` (MIT) diagnoses a window of a run against what came before; see `stormlog.py` for what it is given.
 """
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
+from benchmarks.attribution.real.environment import rival_programs
+from benchmarks.attribution.real.stormlog import ask_stormlog
+from otel_attrib.demo.server import ServerShape
 from otel_attrib.demo.service import Service
 from otel_attrib.demo.story import Phase
 
 __all__ = ["ask_rivals"]
 
-ENVIRONMENTS: Final = Path("build/peers")
 INFLAME: Final = "inflame-trace==0.1.0"
 # Nothing but the host computes here, so a phase of the model is the host's.
 LAYER_OF: Final = {"queue": "scheduler", "prefill": "cpu", "decode": "cpu", "other": ""}
@@ -37,14 +40,19 @@ for path in sys.argv[1:]:
 """
 
 
-def ask_rivals(service: Service, before: Phase, during: Phase, folder: Path) -> dict[str, str]:
-    """Return the layer that each installed rival names, "" for none."""
-    return {"inflame-trace": _inflame(service, before, during, folder)}
+def ask_rivals(
+    service: Service, before: Phase, during: Phase, folder: Path, shapes: tuple[ServerShape, ServerShape]
+) -> dict[str, str]:
+    """Return the layer that each installed rival names, "" for none; `shapes` are both servers' sizes."""
+    return {
+        "inflame-trace": _inflame(service, before, during, folder),
+        "stormlog": ask_stormlog(service, before, during, folder, shapes),
+    }
 
 
 def _inflame(service: Service, before: Phase, during: Phase, folder: Path) -> str:
     files = [_spans(service, phase, folder / f"inflame-{phase.name}.jsonl") for phase in (before, during)]
-    python = _environment("inflame", INFLAME)
+    python = rival_programs("inflame", INFLAME) / "python"
     done = subprocess.run([python, "-c", SUMMARY, *files], capture_output=True, text=True, check=True)
     old, new = (json.loads(line) for line in done.stdout.splitlines())
     # Only what stands before the first token can be late there.
@@ -67,13 +75,3 @@ def _spans(service: Service, phase: Phase, file: Path) -> Path:
             span = {"spanId": row["span_id"], "startTimeUnixNano": row["start"], "attributes": attributes}
             out.write(json.dumps(span) + "\n")
     return file
-
-
-def _environment(name: str, requirement: str) -> Path:
-    """Return the Python of the rival's environment, made and filled when it is not there."""
-    folder = ENVIRONMENTS / name
-    python = folder / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", requirement], check=True)
-    return python

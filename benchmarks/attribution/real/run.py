@@ -29,10 +29,11 @@ from benchmarks.attribution.real.faults import FAULTS, Fault, Server
 from benchmarks.attribution.real.harm import Harm, engine_cgroup, rank_cgroup
 from benchmarks.attribution.real.host import HostSampler
 from benchmarks.attribution.real.rivals import ask_rivals
+from benchmarks.attribution.real.stormlog import OUTCOMES
 from otel_attrib.demo.arrivals import Arrival, load, paced
 from otel_attrib.demo.environment import ensure_model, ensure_vllm, server_environment
 from otel_attrib.demo.process import free_port
-from otel_attrib.demo.replay import replay
+from otel_attrib.demo.replay import replay, write_outcomes
 from otel_attrib.demo.scenario import shim_environment
 from otel_attrib.demo.server import engine_processes, start_vllm
 from otel_attrib.demo.service import OURS, Service
@@ -187,7 +188,7 @@ def _phase(bench: Bench, port: int, arrivals: list[Arrival], name: str, slow: st
 def _send(bench: Bench, port: int, arrivals: list[Arrival], name: str, slow: str) -> None:
     planned = plan(arrivals, seed=bench.repeat, words_seed=bench.sent)
     late = {slow: LATE_S} if slow else {}
-    asyncio.run(replay(planned, port, name, late=late))
+    write_outcomes(asyncio.run(replay(planned, port, name, late=late)), bench.folder / OUTCOMES)
     bench.sent += len(planned)
 
 
@@ -201,7 +202,8 @@ def _ask(bench: Bench, fault: Fault) -> Answered:
     body = _why(bench.service, before, during)
     kept = bench.folder / f"why-{fault.name}.json"
     kept.write_text(json.dumps(body, indent=1))
-    rivals = ask_rivals(bench.service, before, during, bench.folder)
+    shapes = (fault.baseline.shape, fault.current.shape)
+    rivals = ask_rivals(bench.service, before, during, bench.folder, shapes)
     return read_answer(fault, bench.repeat, body, rivals)
 
 

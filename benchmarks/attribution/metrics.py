@@ -17,7 +17,9 @@ __all__ = [
     "calibration_error",
     "confusion",
     "coverage",
+    "detected",
     "exactness",
+    "false_alarms",
     "false_attribution",
     "figures",
     "layer_error",
@@ -137,6 +139,18 @@ def slice_f1(runs: Runs) -> Figure:
     if not any(run.overlap is not None for run in judged):
         return mean_of(np.array([np.nan]))
     return mean_of(np.array([run.overlap or 0.0 for run in judged]))
+
+
+def detected(runs: Runs) -> Figure:
+    """Return how often a rise was found where a fault made one."""
+    judged = _flags(runs, lambda r: r.fault and r.answer.detected is not None)
+    return ratio_of(judged * _flags(runs, lambda r: bool(r.answer.detected)), judged)
+
+
+def false_alarms(runs: Runs) -> Figure:
+    """Return how often a rise was found where P99 rose by less than what counts as one."""
+    quiet = _flags(runs, lambda r: r.truth.delta_ms <= r.truth.rise_ms and r.answer.detected is not None)
+    return ratio_of(quiet * _flags(runs, lambda r: bool(r.answer.detected)), quiet)
 
 
 def risk_coverage(runs: Runs) -> tuple[Floats, Floats]:

@@ -33,6 +33,7 @@ def proof_page(made: Made, found: Sequence[Standing], others: Mapping[str, Any])
         _opening(made),
         _targets(targets(found)),
         _peers(found),
+        _rises(found),
         _families(found[0]),
         _clean(found[0]),
         _weak(found[0]),
@@ -56,7 +57,7 @@ changed (a clock, a link, a scheduler's setting); times and counters follow from
 Truth is the same run, with the same requests and the same chance, without the fault: what ΔP99 loses is the
 fault's.
 
-- {len(made.planned)} runs from {made.seeds} seeds, about {sizes} requests in each window, so about
+- {len(made.planned)} runs, {made.seeds} of every family, about {sizes} requests in each window, so about
   {made.requests // 100} rows above P99; severities 1, 2, 3 and loads 0.5, 0.75, 0.9 go round.
 - {len(made.judged)} of them are the frozen half, chosen by a hash of family and seed; all figures below are
   of that half. In {clean} of these ({share}) nothing is broken: shifts of the workload, decoys,
@@ -142,6 +143,20 @@ where the paired runs say which stage it was; slice F1 is over the requests in t
 
 ![Error of the shares](proof/share_error.svg)
 """
+
+
+def _rises(found: Sequence[Standing]) -> str:
+    """Say how often a rise is found at all, by the methods that judge it."""
+    able = [s for s in found if any(run.answer.detected is not None for run in s.asked)]
+    rows = [
+        f"| {s.peer.title} | {_cell(metrics.detected(s.asked))} | {_cell(metrics.false_alarms(s.asked))} |"
+        for s in able
+    ]
+    head = "| method | found, of faults that made a rise | found, where there was none |\n|---|---|---|\n"
+    return (
+        "## Finding the rise\n\nOurs is the jackknife's lower bound against what counts as a rise; the"
+        " windows are given to it.\n\n" + head + "\n".join(rows)
+    )
 
 
 def _families(ours: Standing) -> str:

@@ -1,6 +1,6 @@
 """The proof's plots as SVG: the same figures give the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +27,20 @@ STYLE: Any = {
 }
 
 
-def plot_all(found: Sequence[Standing], folder: Path) -> list[Path]:
-    """Draw what there are figures for; return the files."""
+def plot_all(found: Sequence[Standing], others: Mapping[str, Any], folder: Path) -> None:
+    """Draw what there are figures for."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
     with mpl.rc_context(STYLE):
-        for name, draw in (
-            ("accuracy", _accuracy),
-            ("risk_coverage", _risk_coverage),
-            ("share_error", _share_error),
-        ):
-            figure = draw(found)
-            path = folder / f"{name}.svg"
-            figure.savefig(path, metadata={"Date": None, "Creator": None}, bbox_inches="tight")
-            plt.close(figure)
-            drawn.append(path)
-    return drawn
+        _keep(_accuracy(found), folder / "accuracy.svg")
+        _keep(_risk_coverage(found), folder / "risk_coverage.svg")
+        _keep(_share_error(found), folder / "share_error.svg")
+        if "detector" in others:
+            _keep(_detection(others["detector"]), folder / "detection.svg")
+
+
+def _keep(figure: Any, path: Path) -> None:
+    figure.savefig(path, metadata={"Date": None, "Creator": None}, bbox_inches="tight")
+    plt.close(figure)
 
 
 def _accuracy(found: Sequence[Standing]) -> Any:
@@ -101,7 +99,8 @@ def _risk_coverage(found: Sequence[Standing]) -> Any:
 def _share_error(found: Sequence[Standing]) -> Any:
     """Boxes: layer L1 error over ΔP99 by run, for the methods that give ms."""
     measured = {s.peer.title: metrics.layer_errors(s.runs) for s in found if s.runs}
-    errors = {title: e[~np.isnan(e)] for title, e in measured.items() if not np.isnan(e).all()}
+    errors = {title: np.maximum(e[~np.isnan(e)], 0.01) for title, e in measured.items()}
+    errors = {title: e for title, e in errors.items() if e.size}
     able = [s for s in found if s.peer.title in errors]
     figure, axes = plt.subplots(figsize=(7, 0.42 * len(able) + 1.3))
     boxes = axes.boxplot(
@@ -117,8 +116,35 @@ def _share_error(found: Sequence[Standing]) -> Any:
         line.set_color("black")
     axes.set_yticks(range(1, len(able) + 1), [s.peer.title for s in able[::-1]])
     axes.axvline(0.15, color="black", lw=0.8, ls=":")
-    axes.set_xscale("symlog", linthresh=0.1)
+    axes.set_xscale("log")
+    axes.set_xlim(left=0.01)
     axes.set_xlabel(
         "Σ |ms − true ms| over layers and the rest, divided by ΔP99 (box: quartiles, whiskers: 5–95 %)"
     )
+    return figure
+
+
+def _detection(document: Sequence[Mapping[str, Any]]) -> Any:
+    """Points: alarms a day where nothing rises, against the median delay where something does."""
+    figure, axes = plt.subplots(figsize=(6.5, 4.0))
+    markers = "osD^vP*Xh8"
+    streams = list(dict.fromkeys(row["stream"] for row in document))
+    ways = list(dict.fromkeys(row["way"] for row in document))
+    colours = [OURS, *plt.get_cmap("tab10").colors]  # type: ignore[attr-defined] # a listed map has them
+    for row in document:
+        if row["delay_median_s"] is not None:
+            style = {"marker": markers[streams.index(row["stream"]) % len(markers)], "s": 42}
+            colour = colours[ways.index(row["way"]) % len(colours)]
+            axes.scatter(row["alarms_per_day"], row["delay_median_s"], color=colour, **style)
+    for nth, way in enumerate(ways):
+        axes.scatter([], [], color=colours[nth % len(colours)], marker="s", label=way)
+    for nth, stream in enumerate(streams):
+        axes.scatter([], [], color="black", marker=markers[nth % len(markers)], label=stream)
+    axes.set_xscale("symlog", linthresh=0.1)
+    axes.set_yscale("log")
+    axes.axvline(1.0, color="black", lw=0.8, ls=":")
+    axes.axhline(10.0, color="black", lw=0.8, ls=":")
+    axes.set_xlabel("alarms a day where nothing rises")
+    axes.set_ylabel("median delay in s")
+    axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure

@@ -113,8 +113,8 @@ def _write(made: Made, found: Sequence[Standing], docs: Path, document: Path | N
     if str(docs) != "-":
         from benchmarks.attribution.plots import plot_all
 
-        plot_all(found, docs / "proof")
         others = read_others(ROOT / "build/bench")
+        plot_all(found, others, docs / "proof")
         (docs / "proof.md").write_text(proof_page(made, found, others))
 
 

@@ -68,6 +68,8 @@ def other_sections(others: Mapping[str, Any]) -> str:
 def _section(name: str, document: Any) -> str:
     title, what, command = SECTIONS[name]
     parts = [f"## {title}", f"{what}\n(`{command}`)", *_parts(document)]
+    if name == "detector":
+        parts.append("![Delay and false alarms](proof/detection.svg)")
     return "\n\n".join(parts)
 
 

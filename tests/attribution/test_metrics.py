@@ -133,6 +133,16 @@ def test_nothing_is_named_without_a_rise() -> None:
     assert 0.0 == metrics.false_attribution([quiet]).value
 
 
+def test_a_rise_is_found_or_not() -> None:
+    """Of two faults one is found; of two runs without a rise one is an alarm; silence is not judged."""
+    flat = truth(delta_ms=2.0)
+    runs = [outcome(truth("gpu"), None, detected=said) for said in (True, False, None)]
+    runs += [outcome(flat, None, detected=said) for said in (True, False)]
+
+    assert (0.5, 2) == (metrics.detected(runs).value, metrics.detected(runs).n)
+    assert (0.5, 2) == (metrics.false_alarms(runs).value, metrics.false_alarms(runs).n)
+
+
 def test_risk_coverage_takes_the_surest_first() -> None:
     """Scores 0.9 right, 0.8 right, 0.7 wrong, 0.6 wrong (a null), 0.1 right, of seven runs."""
     covered, risk = metrics.risk_coverage(HAND_MADE)

@@ -24,6 +24,7 @@ def answer(baseline: Period, current: Period, level: float) -> Answer:
     from dowhy import gcm
 
     gcm.config.disable_progress_bars()
+    gcm.config.set_default_n_jobs(1)
     gcm.util.general.set_random_seed(0)
     names = [
         name for name, seen in zip(current.rows.names, current.rows.observed.T, strict=True) if seen.any()

@@ -12,6 +12,7 @@ from otel_attrib.analytics.verdict import threshold
 __all__ = ["answer", "read_report"]
 
 NAMES_A_LAYER = ("CAUSE", "CAUSE_SET")
+NAMES_NO_LAYER = ("MIX", "LOAD", "NO_REGRESSION", "INSUFFICIENT")
 
 
 def answer(baseline: Period, current: Period, level: float) -> Answer:
@@ -26,7 +27,7 @@ def read_report(report: Report) -> Answer:
     return Answer(
         layer=named,
         score=report.layers[top].p if top else 0.0,
-        guess=top,
+        guess=None if report.verdict.word in NAMES_NO_LAYER else top,
         verdict="CAUSE" if named else report.verdict.word,
         layers_ms={name: line.ms for name, line in report.layers.items()} if report.layers else None,
         stages_ms={name: change.value for name, change in report.stages.items()} or None,

@@ -9,6 +9,7 @@ sides, and clocks that agree to a quarter of the smallest stage it is blamed for
 from dataclasses import dataclass
 
 from otel_attrib.analytics.evidence.lines import Evidence, Layers
+from otel_attrib.analytics.wording import layer_title
 
 __all__ = ["AGAINST", "TAIL_ROWS", "Facts", "objections", "set_of"]
 
@@ -72,7 +73,9 @@ def _share(layers: Layers, name: str) -> list[str]:
     line = layers.lines[name]
     if line.share_low >= SHARE_LOW:
         return []
-    return [f"{name} holds {100 * line.share:.0f} % of it, perhaps no more than {_low(line.share_low)}"]
+    return [
+        f"{layer_title(name)} holds {100 * line.share:.0f} % of it, perhaps no more than {_low(line.share_low)}"
+    ]
 
 
 def _low(share: float) -> str:
@@ -86,16 +89,16 @@ def _rest(layers: Layers) -> list[str]:
 
 def _probable(layers: Layers, names: tuple[str, ...], threshold: float) -> list[str]:
     p = sum(layers.lines[name].p for name in names)
-    words = " and ".join(names)
+    words = " and ".join(map(layer_title, names))
     return [] if p >= threshold else [f"{words} is the cause with p = {p:.2f}; {threshold:.2f} is needed"]
 
 
 def _counters(layers: Layers, name: str) -> list[str]:
     out = []
     if not any(e.own and e.strength >= SPEAKS for e in layers.speaking(name, True)):
-        out.append(f"no counter of {name} itself speaks for it")
+        out.append(f"no counter of {layer_title(name)} itself speaks for it")
     against = [e for e in layers.speaking(name, False) if e.own and e.strength >= AGAINST]
-    out += [f"against {name}: {e.text}" for e in against if _meant(e, layers)]
+    out += [f"against {layer_title(name)}: {e.text}" for e in against if _meant(e, layers)]
     return out
 
 

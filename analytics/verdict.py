@@ -11,6 +11,7 @@ from otel_attrib.analytics.causes import Facts, objections, set_of
 from otel_attrib.analytics.evidence.lines import Layers
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import Metric
+from otel_attrib.analytics.wording import layer_title, probability
 
 __all__ = [
     "CAUSE",
@@ -166,7 +167,13 @@ def _rest_of(layers: Layers) -> Verdict | None:
 def _part(layers: Layers, name: str) -> str:
     line = layers.lines[name]
     low = 100 * max(0.0, line.share_low)
-    return f"{name} holds {100 * line.share:.0f} % of the rise (at least {low:.0f} %), p = {line.p:.2f}"
+    held = f"{100 * line.share:.0f} % of the rise (at least {low:.0f} %)"
+    return f"{layer_title(name)} holds {held}, p {_signed(probability(line.p))}"
+
+
+def _signed(p: str) -> str:
+    """Write `> 0.99` as it is and `0.98` with its sign."""
+    return f"{p[0]} {p[1:]}" if p[0] in "<>" else f"= {p}"
 
 
 def _spoken(layers: Layers, name: str) -> str:

@@ -74,11 +74,11 @@ def test_cause() -> None:
         (layers({"gpu": 80.0}, clock_uncertainty_us=5_000.0), ENOUGH, "clocks agree to 5 ms only"),
         (layers({"gpu": 40.0}), ENOUGH, "perhaps no more than 39 %"),
         (layers({"gpu": 64.0}), ENOUGH, "36 % of it stays unexplained"),
-        (layers({"gpu": 80.0}, evidence=()), ENOUGH, "no counter of gpu itself"),
+        (layers({"gpu": 80.0}, evidence=()), ENOUGH, "no counter of GPU itself"),
         (
             layers({"gpu": 80.0}, evidence=(OWN, replace(OWN, speaks_for=False, text="clock steady"))),
             ENOUGH,
-            "against gpu: clock steady",
+            "against GPU: clock steady",
         ),
     ],
     ids=["rows", "telemetry", "p", "clock", "share", "unexplained", "no counter", "against"],

@@ -30,7 +30,8 @@ def _host_steps(view: View) -> Finding | None:
         share = min(1.0, max(0.0, rest / whole.change)) * saturate(whole.relative, 0.05)
         if share > best.strength:
             best = Finding(
-                share, f"{100 * rest / whole.change:.0f} % of what {kind} steps take longer lies on the host"
+                share,
+                f"{min(100.0, 100 * rest / whole.change):.0f} % of what {kind} steps take longer lies on the host",
             )
     return best
 
@@ -51,7 +52,7 @@ def _tokenizer(view: View) -> Finding | None:
         return None
     strength = saturate(ratio - 1.1, 0.5) * saturate(view.of("tokenize"), 0.2)
     return (
-        Finding(strength, f"tokenising takes {ratio:.2g} times as long a prompt token")
+        Finding(strength, f"tokenising takes {ratio:.2g} times as long per prompt token")
         if strength > 0
         else NOTHING
     )

@@ -45,7 +45,7 @@ def slower_per_byte(what: str, words: str) -> Measure:
             return None
         ratio, trust = found
         strength = saturate(ratio - 1 - STEADY, 0.3) * trust
-        text = f"{words} take {ratio:.2g} times as long a byte on {view.hit.name()}"
+        text = f"{words} take {ratio:.2g} times as long per byte on {view.hit.name()}"
         return Finding(strength, text) if strength > 0 else NOTHING
 
     return measure
@@ -60,7 +60,7 @@ def steady_per_byte(what: str, words: str) -> Measure:
             return None
         off = abs(found[0] - 1)
         return (
-            Finding(1 - off / (2 * STEADY), f"{words} take as long a byte as before")
+            Finding(1 - off / (2 * STEADY), f"{words} take as long per byte as before")
             if off < 2 * STEADY
             else NOTHING
         )
@@ -97,7 +97,7 @@ def step_share(column: str, words: str) -> Measure:
                 continue
             share = min(1.0, max(0.0, part.change / whole.change)) * saturate(whole.relative, 0.05)
             if share > best.strength:
-                percent = 100 * part.change / whole.change
+                percent = min(100.0, 100 * part.change / whole.change)
                 text = f"{percent:.0f} % of what {kind} steps take longer at equal work lies in {words}"
                 best = Finding(share, text)
         return best

@@ -46,5 +46,5 @@ def missing_sensors(view: View) -> dict[str, tuple[str, ...]]:
 def what_would_decide(layer: str, view: View) -> str:
     """Say which sensor to add, where."""
     where = view.hit.nodes[0] if view.hit.nodes and view.hit.nodes[0] else "the hit hosts"
-    source = "the engine's shim" if layer == "scheduler" else f"the agent on {where}"
-    return f"no {WORDS[layer]} of {where}: run {source}"
+    source = "record its steps with the shim" if layer == "scheduler" else "send or import them"
+    return f"no {WORDS[layer]} of {where}: {source}"

@@ -73,9 +73,8 @@ def _share(layers: Layers, name: str) -> list[str]:
     line = layers.lines[name]
     if line.share_low >= SHARE_LOW:
         return []
-    return [
-        f"{layer_title(name)} holds {100 * line.share:.0f} % of it, perhaps no more than {_low(line.share_low)}"
-    ]
+    held = f"{layer_title(name)} holds {100 * line.share:.0f} % of it"
+    return [f"{held}, perhaps no more than {_low(line.share_low)}"]
 
 
 def _low(share: float) -> str:

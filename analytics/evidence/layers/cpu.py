@@ -29,10 +29,8 @@ def _host_steps(view: View) -> Finding | None:
             continue
         share = min(1.0, max(0.0, rest / whole.change)) * saturate(whole.relative, 0.05)
         if share > best.strength:
-            best = Finding(
-                share,
-                f"{min(100.0, 100 * rest / whole.change):.0f} % of what {kind} steps take longer lies on the host",
-            )
+            percent = min(100.0, 100 * rest / whole.change)
+            best = Finding(share, f"{percent:.0f} % of what {kind} steps take longer lies on the host")
     return best
 
 

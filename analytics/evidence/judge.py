@@ -200,10 +200,10 @@ def _deciding(
     asked = [layer for layer in sorted(by_layer, key=lambda name: -by_layer[name]) if layer in missing]
     out = [what_would_decide(layer, view) for layer in asked if by_layer[layer] >= 0.05]
     if books.replay_valid is False and view.of("queue") > 0.1:
-        asked = (
+        want = (
             "a window in which fewer requests wait" if view.steps else "engine steps, recorded by the shim,"
         )
-        out.append(f"the queue's replay missed its gate: {asked} would decide it")
+        out.append(f"the queue's replay missed its gate: {want} would decide it")
     return tuple(out)
 
 

@@ -130,10 +130,11 @@ def _detection(document: Sequence[Mapping[str, Any]]) -> Any:
     markers = "osD^vP*Xh8"
     streams = list(dict.fromkeys(row["stream"] for row in document))
     ways = list(dict.fromkeys(row["way"] for row in document))
-    colours = [OURS, *plt.get_cmap("tab10").colors]  # type: ignore[attr-defined] # a listed map has them
+    tones = plt.get_cmap("Dark2")
+    colours = [OURS, *(tones(nth) for nth in range(1, 8))]
     for row in document:
         if row["delay_median_s"] is not None:
-            style = {"marker": markers[streams.index(row["stream"]) % len(markers)], "s": 42}
+            style: Any = {"marker": markers[streams.index(row["stream"]) % len(markers)], "s": 42}
             colour = colours[ways.index(row["way"]) % len(colours)]
             axes.scatter(row["alarms_per_day"], row["delay_median_s"], color=colour, **style)
     for nth, way in enumerate(ways):

@@ -46,7 +46,7 @@ def main() -> int:
         return 0
     judged = [run for run in planned if run.frozen][: args.runs]
     corpus.make(judged, args.processes)
-    peers, missing = _peers(args.no_install, args.only)
+    peers, missing = _peers(args.no_install, args.only, quick)
     _ask(peers, judged, corpus, args.processes)
     folders = [corpus.case(run) for run in judged]
     answers = {peer.module: kept_answers(peer, folders, corpus) for peer in (PRODUCT, *peers)}
@@ -77,16 +77,18 @@ def _parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _peers(no_install: bool, only: str | None) -> tuple[list[Peer], dict[str, str]]:
+def _peers(no_install: bool, only: str | None, quick: bool) -> tuple[list[Peer], dict[str, str]]:
     """Return the peers that can be asked, and why the others cannot."""
-    chosen = [peer for peer in PEERS if not only or peer.module in only.split(",")]
+    wanted = only.split(",") if only else [peer.module for peer in PEERS if not (quick and peer.slow)]
+    chosen = [peer for peer in PEERS if peer.module in wanted]
     for environment in sorted({peer.environment for peer in chosen if peer.environment}):
         if not no_install and failure_of(environment) is not None:
             print(f"  installing {environment}", file=sys.stderr, flush=True)
             install(environment)
     failed = {peer.module: failure_of(peer.environment) for peer in chosen}
     missing = {module: f"did not install: {reason}" for module, reason in failed.items() if reason}
-    return [peer for peer in chosen if peer.module not in missing], missing
+    left_out = {peer.module: "not asked here" for peer in PEERS if peer not in chosen}
+    return [peer for peer in chosen if peer.module not in missing], left_out | missing
 
 
 def _ask(peers: Sequence[Peer], judged: Sequence[Planned], corpus: Corpus, processes: int) -> None:

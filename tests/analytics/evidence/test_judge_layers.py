@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from otel_attrib.analytics.books import Books, no_change
 from otel_attrib.analytics.evidence import Layers, judge_layers
 from otel_attrib.analytics.intervals import Estimate
-from otel_attrib.analytics.period import Period
+from otel_attrib.analytics.period import NO_TABLE, Period
 from otel_attrib.schema.attributes import LAYERS
 
 Scenes = Callable[..., Any]
@@ -163,6 +163,35 @@ def test_same_input_same_answer(scene: Scenes) -> None:
     made = scene(**FAULTS["cpu"])
 
     assert repr(made.judged()) == repr(made.judged())
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("named", [True, False], ids=["dims", "no dims"])
+def test_hardly_a_row(scene: Scenes, n: int, named: bool) -> None:
+    """With hardly a row, or rows that say nothing of where they were served, the lines still add up."""
+    made = scene(stages={"prefill": 1.5})
+    periods = []
+    for after in (False, True):
+        period = made.period(after)
+        rows = period.rows.take(slice(0, n))
+        rows = rows if named else replace(rows, dims={})
+        periods.append(replace(period, rows=rows, requests=period.requests.slice(0, n)))
+    found = judge_layers(made.balance(), *periods, None)
+
+    assert made.balance().delta.value == pytest.approx(found.delta)
+
+
+def test_nothing_but_books(scene: Scenes) -> None:
+    """Without requests, steps and samples every layer lacks its sensors, and each is said to."""
+    made = scene(stages={"prefill": 1.5})
+    bare = [
+        replace(made.period(after), requests=NO_TABLE, steps=NO_TABLE, samples=NO_TABLE)
+        for after in (False, True)
+    ]
+    found = judge_layers(made.balance(), *bare, None)
+
+    assert set(LAYERS) - {"nvlink"} == set(found.missing_sensors)
+    assert len(found.deciding) >= 2
 
 
 def test_any_books_balance(quiet_pair: tuple[Period, Period]) -> None:

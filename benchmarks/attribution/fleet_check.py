@@ -5,7 +5,7 @@ any chance. The card's two efficiencies are fitted on the Llama-3.1-8B run alone
 Qwen3-32B run on two cards, which nothing was fitted on. Relative errors are against the measured time of each
 request, and against 10 ms where that is less.
 
-    python -m benchmarks.attribution.fleet_check [--fit]
+    python -m benchmarks.attribution.fleet_check [--fit] [--json FILE]
 """
 
 import argparse
@@ -118,17 +118,42 @@ def table(model: str, real: Recorded, made: Recorded) -> str:
     return "\n".join(lines)
 
 
+def records(model: str, real: Recorded, made: Recorded) -> list[dict[str, str | float]]:
+    """Return the same figures, a record a stage; times in ms, errors as shares."""
+    found, mine = errors(real, made), made.times()
+    return [
+        {
+            "model": model,
+            "time": name,
+            "real_median_ms": 1e3 * float(np.median(value)),
+            "simulated_median_ms": 1e3 * float(np.median(mine[name])),
+            "real_p99_ms": 1e3 * float(np.quantile(value, 0.99)),
+            "simulated_p99_ms": 1e3 * float(np.quantile(mine[name], 0.99)),
+            "error_median": float(np.median(found[name])),
+            "error_p90": float(np.quantile(found[name], 0.9)),
+        }
+        for name, value in real.times().items()
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--fit", action="store_true", help="fit the efficiencies anew on Llama and use them")
-    compute, memory = fit() if parser.parse_args().fit else (0.0, 0.0)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    compute, memory = fit() if args.fit else (0.0, 0.0)
     if compute:
         print(f"fitted on llama-3.1-8b: compute {compute}, memory {memory}")
+    told = []
     for model in RUNS:
         real = recorded(model)
-        print(table(model, real, simulated(model, real, compute, memory)))
+        made = simulated(model, real, compute, memory)
+        print(table(model, real, made))
+        told += records(model, real, made)
+    if args.json:
+        args.json.write_text(json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,13 +28,16 @@ SECTIONS: dict[str, tuple[str, str, str]] = {
         "python -m benchmarks.attribution.scale",
     ),
     "riskloc": (
-        "Localisation on RiskLoc's public cases",
-        "Which slice is broken, on somebody else's data, beside the published baselines as they are defined.",
+        "Localisation on real incidents",
+        "Which slice is broken: incidents of a video service with the operators' labels (RobustSpot's, as"
+        " published with RiskLoc), beside baselines written from their papers. `exact`: the set named is the"
+        " set labelled.",
         "python -m benchmarks.attribution.riskloc",
     ),
     "fleet_check": (
         "The model fleet beside a recorded engine",
-        "Relative error of simulated times against two recorded vLLM runs; the second was not fitted on.",
+        "Simulated times against two recorded vLLM runs on RTX PRO 6000 cards; errors are shares of each"
+        " request's measured time, and the second run was not fitted on.",
         "python -m benchmarks.attribution.fleet_check",
     ),
     "real": (

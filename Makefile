@@ -7,7 +7,7 @@ VLLM := src/otel_attrib/demo/install_vllm.sh
 .PHONY: help init vllm demo test lint types fix docs bench prove prove-quick serve lock
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 init: ## .venv from requirements.lock
 	@scripts/init.sh

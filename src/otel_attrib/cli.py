@@ -38,12 +38,12 @@ COMMANDS = {
 
 # Packages by the extra that brings them.
 _EXTRAS = {
-    **dict.fromkeys(("chdb", "clickhouse_connect", "numpy", "polars", "pyarrow", "rich"), "store"),
+    **dict.fromkeys(("chdb", "clickhouse_connect", "llvmlite", "numba", "numpy"), "store"),
+    **dict.fromkeys(("polars", "pyarrow", "rich"), "store"),
     **dict.fromkeys(("fastapi", "google", "grpc", "httptools", "prometheus_client", "uvicorn"), "server"),
     **dict.fromkeys(("starlette", "uvloop"), "server"),
     "grafana_foundation_sdk": "grafana",
     "pynvml": "gpu",
-    **dict.fromkeys(("llvmlite", "numba"), "simulate"),
 }
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

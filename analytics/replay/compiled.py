@@ -1,0 +1,31 @@
+"""The admission loop, compiled when the first replay asks for it.
+
+Compiling takes seconds, once: numba keeps the result beside the source, in NUMBA_CACHE_DIR, or in the
+user's cache folder where the installation cannot be written. Where nothing can be written, every process
+compiles for itself. With NUMBA_DISABLE_JIT=1 the same text runs as plain Python.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from otel_attrib.analytics.replay.admission import admit
+
+__all__ = ["admission"]
+
+Floats = NDArray[np.float64]
+
+
+@cache
+def admission() -> Callable[..., tuple[Floats, Floats]]:
+    """Return `admit`, compiled, with the same results to the last bit."""
+    from numba import njit  # slow to import, and most questions need no replay
+
+    try:
+        compiled = njit(cache=True)(admit)
+    except RuntimeError:  # there is no place to keep it
+        compiled = njit(admit)
+    return cast(Callable[..., tuple[Floats, Floats]], compiled)

@@ -19,14 +19,14 @@ import numpy as np
 
 from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.change.leave_out import Baseline, Current, baseline_side, current_side
-from otel_attrib.analytics.change.mix import cells_of, ratios
+from otel_attrib.analytics.change.mix import Cells, cells_of, ratios
 from otel_attrib.analytics.change.path import Path
 from otel_attrib.analytics.change.repaired import Restoration, restoration
 from otel_attrib.analytics.change.sizes import fit_sizes
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 from otel_attrib.analytics.intervals import Estimate, difference, jackknife
 
-__all__ = ["Change", "decompose", "same_stages"]
+__all__ = ["Change", "decompose", "repair_rows", "same_stages"]
 
 OBSERVED_APART = 0.02  # of the rows: a stage whose share differs by more cannot be compared
 
@@ -78,8 +78,7 @@ def decompose(
     cells = cells_of(baseline, current)
     shifts = _shifts(baseline, current, level, displayed)
     before = baseline_side(baseline, cells, blocks, level, shifts[0])
-    weights = ratios(before.counts_a.sum(axis=0), before.counts_b.sum(axis=0), cells.priced)[cells.a]
-    back = restoration(baseline, current, fit_sizes(baseline), weights, cells.priced[cells.b], blocks)
+    back = _back(baseline, current, cells, blocks)
     restored = back.restore(current)
     after = current_side(current, restored, back, blocks[1], level, shifts)
     path = after.path()
@@ -105,6 +104,19 @@ def decompose(
         sum_error_ms=abs(total - delta.value),
         back=back,
     )
+
+
+def repair_rows(baseline: Rows, current: Rows, blocks_a: Ints, blocks_b: Ints) -> Floats:
+    """Return `Change.repaired` alone: (n_B, K) ms, the current rows with every stage as at baseline."""
+    baseline, current = same_stages(baseline, current)
+    blocks = _by_cluster(baseline, blocks_a), _by_cluster(current, blocks_b)
+    return _back(baseline, current, cells_of(baseline, current), blocks).restore(current)
+
+
+def _back(baseline: Rows, current: Rows, cells: Cells, blocks: tuple[Ints, Ints]) -> Restoration:
+    counts = [np.bincount(side, minlength=cells.priced.size) for side in (cells.a, cells.b)]
+    weights = ratios(counts[0], counts[1], cells.priced)[cells.a]
+    return restoration(baseline, current, fit_sizes(baseline), weights, cells.priced[cells.b], blocks)
 
 
 def same_stages(baseline: Rows, current: Rows) -> tuple[Rows, Rows]:

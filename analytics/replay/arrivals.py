@@ -4,14 +4,17 @@ Arrival at the scheduler is arrival at the server plus what was done before it (
 a clock is only read within one row, so hosts need not agree on the time across engines.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["Arrivals", "arrivals_of", "engine_names", "sequence_of_engines"]
+from otel_attrib.analytics.columns import Dimension
+
+__all__ = ["Arrivals", "arrivals_of", "engine_codes", "sequence_of_engines"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,13 +47,22 @@ class Arrivals:
     chunks: Floats
     held: Floats
     output: Floats
-    group: NDArray[np.str_]
+    group: Dimension
     zero_us: int
 
     @property
     def n(self) -> int:
         """Return the number of requests."""
         return int(self.at.size)
+
+    def of_engines(self, codes: Ints) -> "Arrivals":
+        """Return the requests of these engines alone, at the times that they have here."""
+        kept = np.isin(self.engine, codes)
+        columns: dict[str, Any] = {
+            name: value[kept] for name, value in vars(self).items() if isinstance(value, np.ndarray)
+        }
+        serving = {name: ms[kept] for name, ms in self.serving.items()}
+        return replace(self, **columns, serving=serving, group=self.group.take(kept))
 
     @property
     def service(self) -> Floats:
@@ -66,7 +78,7 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
     time = pc.cast(requests["time"], pa.int64()).to_numpy(zero_copy_only=False).astype(np.int64)
     zero = int(time.min()) if time.size else 0
     at = (time - zero) / 1000 + sum(_zero(requests, name) for name in BEFORE)
-    engine = np.array([engines.get(name, -1) for name in engine_names(requests)], dtype=np.int64)
+    engine = engine_codes(requests, engines)
     order = kept[np.lexsort((at[kept], engine[kept]))]
     serving = {name: _zero(requests, f"{name}_us")[order] for name in UNTIL_FIRST_TOKEN}
     prompt, cached = _count(requests, "prompt_tokens"), _count(requests, "cached_tokens")
@@ -84,28 +96,45 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
         chunks=np.maximum(1.0, _count(requests, "prefill_chunks"))[order],
         held=(prompt + output)[order],
         output=output[order],
-        group=np.char.add(_words(requests, "tenant"), np.char.add("/", _words(requests, "model")))[order],
+        group=_groups(requests).take(order),
         zero_us=zero,
     )
 
 
 def sequence_of_engines(*tables: pa.Table) -> dict[str, int]:
     """Return name → code of every engine replica of the tables, in order of name."""
-    names = sorted({name for table in tables for name in engine_names(table)})
+    names = sorted({name for table in tables for name in _engines(table).labels})
     return {name: code for code, name in enumerate(names)}
 
 
-def engine_names(table: pa.Table) -> list[str]:
+def engine_codes(table: pa.Table, engines: dict[str, int]) -> Ints:
+    """Return the (n,) code of each row's engine, −1 for one that `engines` does not name."""
+    named = _engines(table)
+    return np.array([engines.get(name, -1) for name in named.labels], dtype=np.int64)[named.codes]
+
+
+def _engines(table: pa.Table) -> Dimension:
     """Return one name a row: service, node and replica, as far as the table has them.
 
     Where no row names a replica, the cards of a request tell engines of one node apart.
     """
-    keys = [key for key in ENGINE_KEYS if key in table.column_names]
-    columns = {key: pc.fill_null(pc.cast(table[key], pa.string()), "") for key in keys}
-    named = "replica" in columns and bool(pc.any(pc.not_equal(columns["replica"], "")).as_py())
-    dropped = "gpu_set" if named else "replica"
-    parts = [column.to_pylist() for key, column in columns.items() if key != dropped]
-    return ["/".join(words) for words in zip(*parts, strict=True)] if parts else [""] * len(table)
+    columns = {key: Dimension.of(table[key]) for key in ENGINE_KEYS if key in table.column_names}
+    named = "replica" in columns and any(columns["replica"].labels)
+    columns.pop("gpu_set" if named else "replica", None)
+    return _joined(list(columns.values()), len(table))
+
+
+def _joined(columns: list[Dimension], n: int) -> Dimension:
+    """Return the (n,) words of all columns with strokes between them."""
+    if not columns or not n:
+        return Dimension(np.zeros(n, dtype=np.int64), ("",) if n else ())
+    shape = tuple(len(column.labels) for column in columns)
+    joint = np.ravel_multi_index([column.codes for column in columns], shape)
+    held, place = np.unique(joint, return_inverse=True)
+    words = zip(*(np.unravel_index(held, shape)), strict=True)
+    names = ["/".join(column.labels[i] for column, i in zip(columns, word, strict=True)) for word in words]
+    labels, rank = np.unique(names, return_inverse=True)
+    return Dimension(rank[place].astype(np.int64), tuple(labels.tolist()))
 
 
 def _holding(requests: pa.Table) -> Floats:
@@ -135,7 +164,6 @@ def _count(table: pa.Table, name: str) -> Floats:
     return np.nan_to_num(_numbers(table, name))
 
 
-def _words(table: pa.Table, name: str) -> NDArray[np.str_]:
-    if name not in table.column_names:
-        return np.full(len(table), "", dtype=np.str_)
-    return np.array(pc.fill_null(pc.cast(table[name], pa.string()), "").to_pylist(), dtype=np.str_)
+def _groups(table: pa.Table) -> Dimension:
+    held = [name for name in ("tenant", "model") if name in table.column_names]
+    return _joined([Dimension.of(table[name]) for name in held], len(table))

@@ -6,14 +6,13 @@ from itertools import product
 from math import inf
 
 import numpy as np
-import pyarrow as pa
 
 from otel_attrib.analytics.period import Period
-from otel_attrib.analytics.replay.arrivals import arrivals_of, engine_names, sequence_of_engines
+from otel_attrib.analytics.replay.arrivals import Arrivals, arrivals_of, sequence_of_engines
 from otel_attrib.analytics.replay.engine import Limits, Served
 from otel_attrib.analytics.replay.gate import Fit, fit_of
 from otel_attrib.analytics.replay.limits import ceilings_of
-from otel_attrib.analytics.replay.steps import steps_of
+from otel_attrib.analytics.replay.steps import Steps, steps_of
 from otel_attrib.analytics.replay.world import World, world_of
 
 __all__ = ["Calibrated", "calibrate"]
@@ -55,27 +54,13 @@ def calibrate(baseline: Period, current: Period) -> Calibrated:
     What the baseline cannot tell (copies too short to hold anyone up) the current window decides.
     """
     engines = sequence_of_engines(baseline.requests, current.requests)
-    bench = _Bench(baseline, current, engines)
-    trial = _Bench(*_some_engines(baseline, current, engines), engines)
+    bench = _Bench.of(baseline, current, engines)
+    trial = bench.some_engines()
     best = trial.best()
     limits = bench.limits(best, both=True)
     a, b = bench.world(0, best), bench.world(1, best)
     replayed = a.serve(bench.limits(best, both=False))
     return Calibrated(a, b, limits, replayed, bench.fit(0, best))
-
-
-def _some_engines(baseline: Period, current: Period, engines: dict[str, int]) -> tuple[Period, Period]:
-    """Return whole engines with TRIAL requests of the baseline, or all: the choice needs no more."""
-    names = [np.array(engine_names(window.requests), dtype=np.str_) for window in (baseline, current)]
-    counted = np.array([int((names[0] == name).sum()) for name in engines], dtype=np.int64)
-    chosen = list(engines)[: int(np.searchsorted(np.cumsum(counted), TRIAL)) + 1]
-    if len(chosen) == len(engines):
-        return baseline, current
-    some = [
-        replace(window, requests=window.requests.filter(pa.array(np.isin(own, chosen))))
-        for window, own in zip((baseline, current), names, strict=True)
-    ]
-    return some[0], some[1]
 
 
 def _limits(best: _Choice) -> Iterator[_Choice]:
@@ -87,23 +72,36 @@ def _limits(best: _Choice) -> Iterator[_Choice]:
 class _Bench:
     """Both windows, and how well each choice replays them."""
 
-    def __init__(self, baseline: Period, current: Period, engines: dict[str, int]) -> None:
-        windows = baseline, current
-        self.engines = len(engines)
-        self.seen = tuple(arrivals_of(window.requests, engines) for window in windows)
-        self.steps = tuple(
-            steps_of(window.steps, engines, seen.zero_us)
-            for window, seen in zip(windows, self.seen, strict=True)
-        )
-        self.ceilings = tuple(
-            ceilings_of(seen, steps, self.engines) for seen, steps in zip(self.seen, self.steps, strict=True)
-        )
-        self.length_ms = tuple(
-            window.window.bounds_us()["to_us"] / 1000 - seen.zero_us / 1000
-            for window, seen in zip(windows, self.seen, strict=True)
-        )
+    def __init__(
+        self, seen: tuple[Arrivals, ...], steps: tuple[Steps, ...], length_ms: tuple[float, ...], engines: int
+    ) -> None:
+        self.engines, self.seen, self.steps, self.length_ms = engines, seen, steps, length_ms
+        self.ceilings = tuple(ceilings_of(*side, engines) for side in zip(seen, steps, strict=True))
         self._fits: dict[tuple[int, _Choice, bool], Fit] = {}
         self._worlds: dict[tuple[int, bool], World] = {}
+
+    @classmethod
+    def of(cls, baseline: Period, current: Period, engines: dict[str, int]) -> "_Bench":
+        """Read both windows."""
+        windows = baseline, current
+        seen = tuple(arrivals_of(window.requests, engines) for window in windows)
+        steps = tuple(
+            steps_of(window.steps, engines, own.zero_us) for window, own in zip(windows, seen, strict=True)
+        )
+        length = tuple(
+            window.window.bounds_us()["to_us"] / 1000 - own.zero_us / 1000
+            for window, own in zip(windows, seen, strict=True)
+        )
+        return cls(seen, steps, length, len(engines))
+
+    def some_engines(self) -> "_Bench":
+        """Return whole engines with TRIAL requests of the baseline, or all: the choice needs no more."""
+        counted = np.bincount(self.seen[0].engine, minlength=self.engines)
+        chosen = np.arange(self.engines)[: int(np.searchsorted(np.cumsum(counted), TRIAL)) + 1]
+        if chosen.size == self.engines:
+            return self
+        seen = tuple(side.of_engines(chosen) for side in self.seen)
+        return _Bench(seen, self.steps, self.length_ms, self.engines)
 
     def structures(self, best: _Choice) -> Iterator[_Choice]:
         """Return budgets (the one that the steps show, or the usual ones), copies in the way and beside."""

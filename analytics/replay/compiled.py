@@ -7,7 +7,7 @@ compiles for itself. With NUMBA_DISABLE_JIT=1 the same text runs as plain Python
 
 from collections.abc import Callable
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,16 @@ from otel_attrib.analytics.replay.admission import admit
 __all__ = ["admission"]
 
 Floats = NDArray[np.float64]
+Loop = Callable[..., tuple[Floats, Floats]]
 
 
 @cache
-def admission() -> Callable[..., tuple[Floats, Floats]]:
+def admission() -> Loop:
     """Return `admit`, compiled, with the same results to the last bit."""
     from numba import njit  # slow to import, and most questions need no replay
 
+    jit: Callable[..., Any] = njit
     try:
-        compiled = njit(cache=True)(admit)
+        return cast(Loop, jit(admit, cache=True))
     except RuntimeError:  # there is no place to keep it
-        compiled = njit(admit)
-    return cast(Callable[..., tuple[Floats, Floats]], compiled)
+        return cast(Loop, jit(admit))

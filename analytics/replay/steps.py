@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from otel_attrib.analytics.replay.arrivals import Arrivals, engine_names
+from otel_attrib.analytics.replay.arrivals import Arrivals, engine_codes
 from otel_attrib.analytics.replay.step_cost import Passed, StepCost, step_cost
 
 __all__ = ["Steps", "steps_of"]
@@ -143,7 +143,7 @@ def steps_of(table: pa.Table, engines: dict[str, int], zero_us: int) -> Steps:
     if len(table) == 0:
         empty = np.zeros(0)
         return Steps(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), *(empty for _ in range(5)))
-    engine = np.array([engines.get(name, -1) for name in engine_names(table)], dtype=np.int64)
+    engine = engine_codes(table, engines)
     number = _numbers(table, "step").astype(np.int64)
     start = (pc.cast(table["time"], pa.int64()).to_numpy(zero_copy_only=False) - zero_us) / 1000
     order = np.lexsort((start, number, engine))

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.blocks import SLICES
-from otel_attrib.analytics.change.decompose import decompose
-from otel_attrib.analytics.columns import Rows
+from otel_attrib.analytics.change.decompose import repair_rows
+from otel_attrib.analytics.columns import Dimension, Rows
 from otel_attrib.analytics.replay.arrivals import Arrivals
 from otel_attrib.analytics.replay.world import World
 
@@ -20,17 +20,15 @@ __all__ = ["work_as_before"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Words = NDArray[np.str_]
 
 LEAST_GROUP = 200
 LEAST_CHANGE = 0.03
-OTHERS = "\0others"
+OTHERS = -2
 
 
 def work_as_before(a: World, b: World) -> Floats:
     """Return what each current request's work is multiplied by to be as at baseline."""
-    engines = a.seen.engine.astype(np.str_), b.seen.engine.astype(np.str_)
-    left = _as_before((a.speed, b.speed), (a.seen, b.seen), engines) / b.speed
+    left = _as_before((a.speed, b.speed), (a.seen, b.seen), (a.seen.engine, b.seen.engine)) / b.speed
     left *= _tokens_as_before(a.seen, b.seen)
     return np.where(np.abs(left - 1) < LEAST_CHANGE, 1.0, left)
 
@@ -43,7 +41,7 @@ def _tokens_as_before(a: Arrivals, b: Arrivals) -> Floats:
     """
     if b.n == 0:
         return np.ones(0)
-    groups = a.group, b.group
+    groups = _same_codes(a.group, b.group)
     cached = [one.prompt - one.fresh for one in (a, b)]
     shares = [np.clip(one.fresh / np.maximum(one.prompt, 1.0), 1e-6, 1.0) for one in (a, b)]
     by_share = _as_before((shares[0], shares[1]), (a, b), groups) / shares[1]
@@ -54,29 +52,37 @@ def _tokens_as_before(a: Arrivals, b: Arrivals) -> Floats:
 
 
 def _as_before(
-    values: tuple[Floats, Floats], seen: tuple[Arrivals, Arrivals], groups: tuple[Words, Words]
+    values: tuple[Floats, Floats], seen: tuple[Arrivals, Arrivals], groups: tuple[Ints, Ints]
 ) -> Floats:
     """Return each current value as at baseline, group by group."""
     back = values[1].copy()
     named = _large_enough(*groups)
-    for name in np.unique(named[1]).tolist():
-        rows = [np.flatnonzero(side == name) for side in named]
+    for code in np.unique(named[1]).tolist():
+        rows = [np.flatnonzero(side == code) for side in named]
         if min(side.size for side in rows) < LEAST_GROUP // 2:
             continue
         sides = [_as_rows(value[own], one, own) for value, one, own in zip(values, seen, rows, strict=True)]
         blocks = [_slices(one.at[own]) for one, own in zip(seen, rows, strict=True)]
-        back[rows[1]] = decompose(sides[0], sides[1], 0.99, blocks[0], blocks[1]).repaired[:, 0]
+        back[rows[1]] = repair_rows(sides[0], sides[1], blocks[0], blocks[1])[:, 0]
     return back
 
 
-def _large_enough(before: Words, now: Words) -> tuple[Words, Words]:
-    """Return the groups' names, those that are small in either window under one."""
-    names = np.unique(np.concatenate([before, now]))
-    small = [
-        name for name in names.tolist() if min((before == name).sum(), (now == name).sum()) < LEAST_GROUP
-    ]
-    sides = [np.where(np.isin(side, small), OTHERS, side) for side in (before, now)]
-    return sides[0], sides[1]
+def _same_codes(a: Dimension, b: Dimension) -> tuple[Ints, Ints]:
+    """Return both windows' codes, of labels that they share."""
+    labels = sorted({*a.labels, *b.labels})
+    first, second = (
+        np.array([labels.index(x) for x in side.labels], dtype=np.int64)[side.codes] for side in (a, b)
+    )
+    return first, second
+
+
+def _large_enough(before: Ints, now: Ints) -> tuple[Ints, Ints]:
+    """Return the groups' codes, OTHERS for those that are small in either window."""
+    codes = np.unique(np.concatenate([before, now]))
+    places = [np.searchsorted(codes, side) for side in (before, now)]
+    counts = [np.bincount(place, minlength=codes.size) for place in places]
+    named = np.where(np.minimum(*counts) < LEAST_GROUP, OTHERS, codes)
+    return named[places[0]], named[places[1]]
 
 
 def _slices(at: Floats) -> Ints:

@@ -188,6 +188,15 @@ def test_without_a_client_the_servers_stamps_stand_for_its_own() -> None:
     ]
 
 
+def test_an_answer_in_one_piece_has_no_first_content() -> None:
+    """Neither the client nor the server knows of a first token that was never sent alone."""
+    row = request("a", 0, 1, 3, output=3, stream=False)
+    seen = Exchange(START, 0, 200, 40 * MS, [], 41 * MS)
+    for outcomes in ({}, {"a": Outcome("p", 0, "whole", "ide", "a", "s", seen)}):
+        told = [record["event_type"] for record in artifact_records("host", [row], outcomes)[1:]]
+        assert ["infer.dispatch", "infer.request"] == told
+
+
 def report(summary: str, outcome: str, warnings: int, *found: tuple[str, str]) -> dict[str, Any]:
     """A report of Stormlog with these kinds and claims in rank order."""
     details = {

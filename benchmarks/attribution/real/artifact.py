@@ -99,11 +99,12 @@ def _client_times(outcome: Outcome) -> tuple[int, int | None, int]:
     """Sent, first content and end on the wall clock: monotonic stamps, set down at the moment of sending."""
     seen = outcome.seen
     shift = seen.sent_wall_ns - seen.sent_ns
-    first = None if outcome.ttft_us is None else seen.sent_wall_ns + round(outcome.ttft_us * 1000)
+    first = seen.events_ns[0] + shift if seen.events_ns else None  # an answer in one piece has no first token
     return seen.sent_wall_ns, first, (seen.end_ns or seen.sent_ns) + shift
 
 
 def _server_times(row: Row) -> tuple[int, int | None, int]:
     sent: int = row["at_ns"]
-    first = None if row["ttft_us"] is None else sent + round(row["ttft_us"] * 1000)
+    known = row["stream"] and row["ttft_us"] is not None
+    first = None if not known else sent + round(row["ttft_us"] * 1000)
     return sent, first, sent + round((row["e2e_us"] or 0.0) * 1000)

@@ -46,7 +46,7 @@ def ask_rivals(
     """Return the layer that each installed rival names, "" for none; `shapes` are both servers' sizes."""
     return {
         "inflame-trace": _inflame(service, before, during, folder),
-        "stormlog": ask_stormlog(service, before, during, folder, shapes),
+        **ask_stormlog(service, before, during, folder, shapes),
     }
 
 

@@ -39,10 +39,10 @@ docs: init ## write the generated reference pages anew
 bench: init ## every benchmark beside its peers; the figures go to build/bench
 	@scripts/bench.sh
 
-prove: init ## the attribution beside every peer, twenty seeds: docs/proof.md
+prove: init ## attribution beside its peers, 20 seeds: docs/proof.md
 	@$(BIN)/python -m benchmarks.attribution.prove $(ARGS)
 
-prove-quick: init ## the same on two seeds: build/attribution/docs/proof.md
+prove-quick: init ## the same on 2 seeds: build/attribution/docs
 	@$(BIN)/python -m benchmarks.attribution.prove --quick --docs build/attribution/docs $(ARGS)
 
 serve: init ## receiver, store and query API on loopback

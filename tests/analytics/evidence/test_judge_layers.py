@@ -176,7 +176,7 @@ def test_hardly_a_row(scene: Scenes, n: int, named: bool) -> None:
         rows = period.rows.take(slice(0, n))
         rows = rows if named else replace(rows, dims={})
         periods.append(replace(period, rows=rows, requests=period.requests.slice(0, n)))
-    found = judge_layers(made.balance(), *periods, None)
+    found = judge_layers(made.balance(), periods[0], periods[1], None)
 
     assert made.balance().delta.value == pytest.approx(found.delta)
 
@@ -188,7 +188,7 @@ def test_nothing_but_books(scene: Scenes) -> None:
         replace(made.period(after), requests=NO_TABLE, steps=NO_TABLE, samples=NO_TABLE)
         for after in (False, True)
     ]
-    found = judge_layers(made.balance(), *bare, None)
+    found = judge_layers(made.balance(), bare[0], bare[1], None)
 
     assert set(LAYERS) - {"nvlink"} == set(found.missing_sensors)
     assert len(found.deciding) >= 2

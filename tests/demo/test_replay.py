@@ -51,6 +51,17 @@ def test_the_small_cache_makes_requests_wait(account: dict[str, Any]) -> None:
     assert account["phases"]["small-cache"]["preemptions"] > account["phases"]["baseline"]["preemptions"]
 
 
+def test_the_small_cache_is_the_schedulers(account: dict[str, Any]) -> None:
+    """At P90 there are rows enough to name a cause, and the scheduler is named; the neighbour is not guessed."""
+    small, hog = (account["why_p90"][name] for name in ("small-cache", "cpu-hog"))
+
+    assert ("CAUSE", "scheduler") == (
+        small["verdict"],
+        max(small["layers"], key=lambda name: small["layers"][name]["ms"]),
+    )
+    assert hog["verdict"] in ("GLOBAL", "INSUFFICIENT") or "cpu" in hog["layers"]
+
+
 def test_recovery(account: dict[str, Any]) -> None:
     """After the neighbour has gone the middle request is faster than beside it."""
     assert account["phases"]["recovery"]["p50"] < account["phases"]["cpu-hog"]["p50"]
@@ -65,7 +76,7 @@ def test_text_keeps_to_80_columns() -> None:
     assert [] == [line for line in lines if len(line) > 80]
     answers = lines[lines.index("") + 1 :]
     first = [line for line in answers[: answers.index("")] if not line.startswith(" ")]
-    assert ["cpu-hog: P99 TTFT", "small-cache: P99 TTFT"] == [
+    assert ["cpu-hog: P99 TTFT", "small-cache: P99 TTFT", "small-cache: P90 TTFT"] == [
         line.rpartition("TTFT")[0] + "TTFT" for line in first
     ]
 

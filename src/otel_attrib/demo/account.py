@@ -17,6 +17,9 @@ __all__ = ["Account", "make_account"]
 
 # `why` ends with 0, 3 or 4 when it could judge; anything else is a fault of its own.
 JUDGED = (0, 3, 4)
+ATTRIBUTED = 3
+# Naming a cause takes 50 requests above the quantile, and a phase has 7 above its P99.
+LOWER = "0.9"
 NOT_FOUND = ("NO_REGRESSION", "INSUFFICIENT")
 PHASE = """
 SELECT count() AS requests, countIf(status != 'ok') AS not_ok, sum(preemptions) AS preemptions,
@@ -33,6 +36,7 @@ class Account:
     story: Story
     phases: tuple[tuple[Phase, dict[str, Any]], ...]
     answers: tuple[tuple[Phase, Answer], ...]
+    lower: tuple[tuple[Phase, Answer], ...]
     checks: Checks
 
     @property
@@ -52,6 +56,7 @@ class Account:
             "story": self.story.as_dict(),
             "phases": {phase.name: figures for phase, figures in self.phases},
             "why": {phase.name: answer.body for phase, answer in self.answers},
+            "why_p90": {phase.name: answer.body for phase, answer in self.lower},
             "checks": asdict(self.checks),
             "complaints": self.complaints,
         }
@@ -62,12 +67,22 @@ class Account:
         return "\n\n".join("\n".join(section) for section in sections) + "\n"
 
     def _headline(self) -> Iterator[str]:
-        for phase, answer in self.answers:
+        for phase, answer in self._told():
             yield from _headline(phase, answer)
+
+    def _told(self) -> list[tuple[Phase, Answer]]:
+        """Return each fault's answer at P99, and after it the one at P90 where that names a cause."""
+        named = {phase: answer for phase, answer in self.lower if answer.code == ATTRIBUTED}
+        return [
+            (phase, answer)
+            for phase, first in self.answers
+            for answer in (first, named.get(phase))
+            if answer is not None
+        ]
 
     def _answers(self) -> Iterator[str]:
         said: set[str] = set()
-        for position, (phase, answer) in enumerate(self.answers):
+        for position, (phase, answer) in enumerate(self._told()):
             yield from [""] * (position > 0)
             yield _title(f"── {phase.name}: {FAULTS[phase.name]}")
             yield f"$ {_folded(answer.command)}"
@@ -123,10 +138,13 @@ def make_account(service: Service, story: Story, outcomes: Sequence[Outcome]) ->
     """Ask the service about every phase and fault of the story."""
     phases = tuple((phase, _figures(service, phase, outcomes)) for phase in story.phases)
     with ThreadPoolExecutor() as asking:
-        answers = tuple(
-            zip(story.faults, asking.map(partial(_why, service, story), story.faults), strict=True)
+        answers, lower = (
+            tuple(
+                zip(story.faults, asking.map(partial(_why, service, story, more), story.faults), strict=True)
+            )
+            for more in ((), ("--quantile", LOWER))
         )
-    return Account(story, phases, answers, check(outcomes, service.rows(ROWS)))
+    return Account(story, phases, answers, lower, check(outcomes, service.rows(ROWS)))
 
 
 def _figures(service: Service, phase: Phase, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -136,8 +154,8 @@ def _figures(service: Service, phase: Phase, outcomes: Sequence[Outcome]) -> dic
     return {**seen, "client_p99": quantile(waited, 0.99)}
 
 
-def _why(service: Service, story: Story, phase: Phase) -> Answer:
-    words = ["why", "--window", _window(phase), "--baseline", _window(story.phase(BASELINE))]
+def _why(service: Service, story: Story, more: Sequence[str], phase: Phase) -> Answer:
+    words = ["why", *more, "--window", _window(phase), "--baseline", _window(story.phase(BASELINE))]
     return service.ask(words, lambda code: code in JUDGED)
 
 

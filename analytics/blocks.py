@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.codes import distinct
 from otel_attrib.analytics.columns import Ints, Rows
 from otel_attrib.analytics.windows import Window
 
@@ -58,5 +59,4 @@ def block_ids(rows: Rows, window: Window) -> Ints:
         names = np.array([crc32(name.encode()) % NODE_GROUPS for name in node.labels], dtype=np.int64)
         groups = names[node.codes]
     blocks = np.clip(slices, 0, SLICES - 1) * NODE_GROUPS + groups
-    compact: Ints = np.unique(blocks, return_inverse=True)[1].astype(np.int64)
-    return compact
+    return distinct(blocks)[1]

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.codes import held
+
 __all__ = ["Dimension", "Floats", "Ints", "Rows", "join_rows"]
 
 Floats = NDArray[np.float64]
@@ -38,7 +40,7 @@ class Dimension:
         found = np.asarray(whole.dictionary.to_pylist(), np.str_)
         codes = whole.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         labels, rank = np.unique(found, return_inverse=True)
-        used = np.unique(rank[codes])
+        used = held(rank[codes])
         place = np.searchsorted(used, rank)
         return cls(place[codes].astype(np.int64), tuple(str(label) for label in labels[used]))
 

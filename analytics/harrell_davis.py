@@ -12,6 +12,7 @@ Source: Harrell and Davis (1982), Biometrika 69, 635–640; weights are differen
 Beta((n+1)τ, (n+1)(1−τ)) distribution at i/n.
 """
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,17 @@ def _end_mass(n: int, near: float, far: float, mean: float) -> float:
 
 def quantile(values: Floats, level: float) -> float:
     """Return the Harrell–Davis estimate of the quantile of all `values`, in any order."""
-    ordered = np.sort(values)
-    first, last = rank_window(ordered.size, level)
-    return float(weights(ordered.size, level, first, last) @ ordered[first - 1 : last])
+    first, last = rank_window(values.size, level)
+    upper = np.sort(np.partition(values, first - 1)[first - 1 :] if values.size else values)
+    return float(_weights_of(values.size, level) @ upper[: last - first + 1])
+
+
+@lru_cache(maxsize=64)
+def _weights_of(n: int, level: float) -> Floats:
+    """Return the weights of all ranks of `rank_window`; of one window many quantiles are taken."""
+    found = weights(n, level, *rank_window(n, level))
+    found.flags.writeable = False
+    return found
 
 
 def tilt(weight: Floats, totals: Floats, displayed: float) -> Floats:

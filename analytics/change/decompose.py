@@ -23,6 +23,7 @@ from otel_attrib.analytics.change.mix import Cells, cells_of, ratios
 from otel_attrib.analytics.change.path import Path
 from otel_attrib.analytics.change.repaired import Restoration, restoration
 from otel_attrib.analytics.change.sizes import fit_sizes
+from otel_attrib.analytics.codes import distinct
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 from otel_attrib.analytics.intervals import Estimate, difference, jackknife
 
@@ -142,8 +143,10 @@ def _shifts(
 
 def _by_cluster(rows: Rows, blocks: Ints) -> Ints:
     """Put every row into the block of its cluster's first row, numbered from 0."""
+    if rows.n and bool((np.diff(rows.cluster) > 0).all()):
+        return distinct(blocks)[1]  # each row is a cluster of its own
     _, first, cluster = np.unique(rows.cluster, return_index=True, return_inverse=True)
-    return np.unique(blocks[first[cluster]], return_inverse=True)[1].astype(np.int64)
+    return distinct(blocks[first[cluster]])[1]
 
 
 def _estimates(before: Baseline, after: Current, path: Path) -> list[Estimate]:

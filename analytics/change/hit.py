@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from otel_attrib.analytics.change.spread import Sorted
+from otel_attrib.analytics.codes import distinct
 from otel_attrib.analytics.columns import Floats, Ints, Rows
 
 __all__ = ["LEAST_ROWS", "PLACES", "Groups", "Partition", "Partitions", "partitions_of", "time_slices"]
@@ -65,7 +66,7 @@ class Groups:
         columns = [rows.dims[name] for name in self.names]
         shape = tuple(len(column.labels) for column in columns)
         joint = np.ravel_multi_index([column.codes for column in columns], shape)
-        places, inverse = np.unique(joint, return_inverse=True)
+        places, inverse = distinct(joint)
         words = zip(*(np.unravel_index(places, shape)), strict=True)
         known = [
             number.get(tuple(column.labels[i] for column, i in zip(columns, word, strict=True)), self.count)
@@ -161,8 +162,8 @@ def _places(names: tuple[str, ...], current: Rows) -> Groups:
     columns = [current.dims[name] for name in names]
     shape = tuple(len(column.labels) for column in columns)
     joint = np.ravel_multi_index([column.codes for column in columns], shape)
-    places, counts = np.unique(joint, return_counts=True)
-    large = np.unravel_index(places[counts >= LEAST_ROWS], shape)
+    places, place = distinct(joint)
+    large = np.unravel_index(places[np.bincount(place) >= LEAST_ROWS], shape)
     found = [
         tuple(column.labels[i] for column, i in zip(columns, word, strict=True))
         for word in zip(*large, strict=True)

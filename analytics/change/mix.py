@@ -13,6 +13,7 @@ import numpy as np
 from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.change.bins import bin_starts
 from otel_attrib.analytics.change.tilt import rank_weights
+from otel_attrib.analytics.codes import distinct
 from otel_attrib.analytics.columns import Flags, Floats, Ints, Rows
 
 __all__ = ["LEAST_ROWS", "Cells", "cells_of", "ratios", "weighted_quantile"]
@@ -54,7 +55,7 @@ def cells_of(baseline: Rows, current: Rows) -> Cells:
     pairs = [(np.log1p(first), np.log1p(second)) for first, second in zip(*sizes, strict=True)]
     for edges, pair in [*((_ends, pair) for pair in pairs), *zip((_fine, _coarse), pairs, strict=False)]:
         a, b = _cut(a, b, *pair, edges)
-    cells = np.unique(np.concatenate([a, b]), return_inverse=True)[1].astype(np.int64)
+    cells = distinct(np.concatenate([a, b]))[1]
     first, second = cells[: baseline.n], cells[baseline.n :]
     counts = np.bincount(first, minlength=1 + int(cells.max()))
     return Cells(first, second, counts >= LEAST_ROWS)

@@ -20,7 +20,7 @@ import numpy as np
 
 from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.change.tilt import rank_weights, shift
-from otel_attrib.analytics.columns import Flags, Floats
+from otel_attrib.analytics.columns import Flags, Floats, Ints
 
 __all__ = ["NODES", "Path", "Reach", "reach", "walk"]
 
@@ -94,7 +94,7 @@ def walk(
     certified = first > below and last <= below + start.size
     weight = rank_weights(n, level, below + span.start + 1, below + span.stop)
     ends = [
-        float(weight @ np.sort(total)[span]) + move for total, move in zip((start, end), shifts, strict=True)
+        float(weight @ _ranked(total, span)) + move for total, move in zip((start, end), shifts, strict=True)
     ]
     change = ends[1] - ends[0]
     steps, rest, size = np.zeros(difference.shape[1]), change, 0.0
@@ -120,13 +120,30 @@ def _midpoints(
     steps = np.zeros(difference.shape[1])
     for theta in (np.arange(count) + 0.5) / count:
         total = start + theta * moved
-        order = np.argsort(total, kind="stable")
+        order = _from_rank(total, span.start)
+        here = slice(span.start - total.size + order.size, span.stop - total.size + order.size)
         ranked = total[order]
-        heavy = shift(weight, ranked[span], (1 - theta) * shifts[0] + theta * shifts[1])
-        rows, shared = _share_ties(ranked, heavy, span)
+        heavy = shift(weight, ranked[here], (1 - theta) * shifts[0] + theta * shifts[1])
+        rows, shared = _share_ties(ranked, heavy, here)
         steps += shared @ difference[order[rows]]
     mean: Floats = steps / count
     return mean
+
+
+def _ranked(total: Floats, span: slice) -> Floats:
+    """Return the totals of these ranks in order; only they and those above are sorted."""
+    upper = np.partition(total, span.start)[span.start :] if span.start < total.size else total[:0]
+    return np.sort(upper)[: span.stop - span.start]
+
+
+def _from_rank(total: Floats, rank: int) -> Ints:
+    """Return the rows of this rank (from 0), its ties and all above it, in order of their totals."""
+    if not 0 < rank < total.size:
+        return np.argsort(total, kind="stable")
+    least = np.partition(total, rank)[rank] - 2 * SAME * max(abs(total.max()), abs(total.min()))
+    kept = np.flatnonzero(total >= least)
+    order: Ints = kept[np.argsort(total[kept], kind="stable")]
+    return order
 
 
 def _share_ties(ranked: Floats, weight: Floats, span: slice) -> tuple[slice, Floats]:

@@ -60,8 +60,9 @@ def compare_steps(
     if not (baseline.num_rows and current.num_rows):
         return {}
     hot = hot_cells(hit, "after")
-    own = _pair(baseline, current, hit.groups, hot, grid)
-    peers = _pair(baseline, current, hit.controls, hot, grid) if hit.controls else None
+    frames = _frame(baseline), _frame(current)
+    own = _pair(frames, hit.groups, hot, grid)
+    peers = _pair(frames, hit.controls, hot, grid) if hit.controls else None
     out: dict[tuple[str, str], StepChange] = {}
     for kind in ("prefill", "decode"):
         mine = _at_equal_work(own, kind)
@@ -75,9 +76,11 @@ def compare_steps(
 
 
 def _pair(
-    baseline: pa.Table, current: pa.Table, groups: tuple[Group, ...], hot: np.ndarray, grid: Grid
+    frames: tuple[pl.DataFrame, pl.DataFrame], groups: tuple[Group, ...], hot: np.ndarray, grid: Grid
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    old, new = (_of_groups(table, groups) for table in (baseline, current))
+    """Return the steps of these engines, the current ones of the hot cells alone, in the order of time."""
+    wanted = sorted({f"{group.node}\t{group.replica}" for group in groups})
+    old, new = (frame.filter(pl.col("engine").is_in(wanted)) for frame in frames)
     cell = (new["time_us"] - grid.start_us) // grid.cell_us
     return old, new.filter(cell.is_in(hot.tolist()))
 
@@ -95,20 +98,17 @@ def numbers(frame: pl.DataFrame, name: str) -> Floats:
     return found
 
 
-def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
-    """Return the steps of these engines in the order of time."""
+def _frame(table: pa.Table) -> pl.DataFrame:
+    """Return the steps with the name of their engine."""
     names = dict.fromkeys((*TIMES, *LEVELS))
     columns = {name: column(table, name, pl.Float64) for name in names if name in table.column_names}
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             "time_us": column(table, "time", pl.Int64),
             **columns,
             "engine": column(table, "node", pl.String) + "\t" + column(table, "replica", pl.String),
         }
     )
-    wanted = {f"{group.node}\t{group.replica}" for group in groups}
-    mine = frame.filter(pl.col("engine").is_in(sorted(wanted)))
-    return mine
 
 
 def _at_equal_work(pair: tuple[pl.DataFrame, pl.DataFrame], kind: str) -> dict[str, tuple[float, float]]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.codes import distinct
 from otel_attrib.analytics.columns import Dimension
 
 __all__ = ["Arrivals", "arrivals_of", "engine_codes", "sequence_of_engines"]
@@ -130,7 +131,7 @@ def _joined(columns: list[Dimension], n: int) -> Dimension:
         return Dimension(np.zeros(n, dtype=np.int64), ("",) if n else ())
     shape = tuple(len(column.labels) for column in columns)
     joint = np.ravel_multi_index([column.codes for column in columns], shape)
-    held, place = np.unique(joint, return_inverse=True)
+    held, place = distinct(joint)
     words = zip(*(np.unravel_index(held, shape)), strict=True)
     names = ["/".join(column.labels[i] for column, i in zip(columns, word, strict=True)) for word in words]
     labels, rank = np.unique(names, return_inverse=True)

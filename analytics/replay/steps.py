@@ -4,6 +4,7 @@ Where no steps were recorded everything here is empty, and the requests themselv
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +64,7 @@ class Steps:
         place = np.minimum(np.searchsorted(key, asked), key.size - 1)
         return np.where((key[place] == asked) & (seen.first_step >= 0), place, -1)
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Return whether every step says what it computed and how long it took."""
         known = np.isfinite(self.lasted) & np.isfinite(self.prompt) & np.isfinite(self.decode)

@@ -79,7 +79,7 @@ class World:
         copies = np.maximum(0.0, seen.serving["kv_init"] - less.copies)
         none = np.zeros(seen.n)
         at = seen.at - less.before
-        order = np.lexsort((at, seen.engine))
+        order = np.arange(seen.n) if undone is None else np.lexsort((at, seen.engine))
         demand = Demand(
             engine=seen.engine[order],
             at=at[order],
@@ -116,7 +116,7 @@ class World:
         entered = seen.at + beside + self.wait
         lifetime = float(self._tokens(decoding).mean()) if seen.n else 0.0
         found = {}
-        for place in np.unique(seen.engine, return_index=True)[1].tolist():
+        for place in np.flatnonzero(np.diff(seen.engine, prepend=-2)).tolist():
             code = int(seen.engine[place])
             found[code] = Engine(
                 limits=limits.get(code, Limits()),

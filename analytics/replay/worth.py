@@ -23,12 +23,15 @@ class Leaving:
 
     def worth(self, values: Floats) -> Floats:
         """Return (1 + B,): the quantile of (n,) values, then of those outside each block."""
-        order = np.argsort(values, kind="stable")
-        ordered, block = values[order], self._block[order]
+        below = min(first for first, _, _ in self._plans) - 1  # rows that weigh nowhere
+        upper = np.argpartition(values, below)[below:]
+        upper = upper[np.argsort(values[upper], kind="stable")]
+        ordered, block = values[upper], self._block[upper]
+        under = self.sizes - np.bincount(block, minlength=self.sizes.size)
         found = np.empty(len(self._plans))
         for i, (first, last, weight) in enumerate(self._plans):
-            kept = ordered if i == 0 else ordered[block != i - 1]
-            found[i] = weight @ kept[first - 1 : last]
+            kept, fewer = (ordered, below) if i == 0 else (ordered[block != i - 1], below - under[i - 1])
+            found[i] = weight @ kept[first - 1 - fewer : last - fewer]
         return found
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "layer_error",
     "layer_errors",
     "median_layer_error",
+    "rightly_named",
     "risk_coverage",
     "seconds",
     "slice_f1",
@@ -59,6 +60,12 @@ def coverage(runs: Runs) -> Figure:
     """Return the share of faults for which a layer was named."""
     fault = _flags(runs, lambda r: r.fault)
     return ratio_of(fault * _flags(runs, lambda r: r.answered), fault)
+
+
+def rightly_named(runs: Runs) -> Figure:
+    """Return the share of faults whose layer was named."""
+    fault = _flags(runs, lambda r: r.fault)
+    return ratio_of(fault * _flags(runs, lambda r: r.right), fault)
 
 
 def false_attribution(runs: Runs) -> Figure:
@@ -199,6 +206,7 @@ def figures(runs: Runs) -> dict[str, Figure]:
         "top1": top1(runs),
         "wrong": wrong_when_answered(runs),
         "coverage": coverage(runs),
+        "found": rightly_named(runs),
         "false": false_attribution(runs),
         "verdict": verdict_accuracy(runs),
         "layer_l1": layer_error(runs),

@@ -52,7 +52,7 @@ def _opening(made: Made) -> str:
 How often `why` names the right layer, how often a wrong one, and how peers fare on the same tables.
 This page is written by `{made.command}`; nothing in it is typed by hand but the reasons.
 
-The [model fleet](reference/commands.md) serves recorded arrivals and lengths with one term of its state
+The [model fleet](simulate.md) serves recorded arrivals and lengths with one term of its state
 changed (a clock, a link, a scheduler's setting); times and counters follow from the same state.
 Truth is the same run, with the same requests and the same chance, without the fault: what ΔP99 loses is the
 fault's.
@@ -65,7 +65,7 @@ fault's.
 - {made.weights}
 - A layer named is right when it is broken (either of two), and wrong otherwise: in nulls and decoys every
   name is wrong. A fault that makes no rise (5 %, 5 ms; or the rest takes it back) asks for no answer.
-- Intervals are 95 %, by bootstrap over runs.
+- Intervals are 95 %, by bootstrap over runs; where all runs agree, the exact binomial one.
 """
 
 
@@ -89,6 +89,7 @@ def comparison(found: Sequence[Standing]) -> list[list[str]]:
         "method",
         "faults answered",
         "right of these",
+        "right, of all faults",
         "wrong, of all answers",
         "false in nulls, decoys",
         "… when always asked",
@@ -104,9 +105,9 @@ def comparison(found: Sequence[Standing]) -> list[list[str]]:
 def _standing(standing: Standing) -> list[str]:
     title = standing.peer.title
     if not standing.runs:
-        return [title, standing.missing or "no answers", *[""] * 9]
+        return [title, standing.missing or "no answers", *[""] * 10]
     f = standing.figures
-    names = ("coverage", "top1", "wrong", "false")
+    names = ("coverage", "top1", "found", "wrong", "false")
     cells = [_cell(f[name]) for name in names] + [_cell(standing.false_unasked)]
     rest = [_cell(f[name], plain=True) for name in ("layer_l1", "layer_l1_median", "stage_l1", "slice_f1")]
     return [title, *cells, *rest, f"{metrics.seconds(standing.asked):.2g}"]
@@ -238,7 +239,8 @@ make prove-quick   # two seeds, minutes on two cores
 make prove         # twenty seeds
 ```
 
-Runs and answers are kept in build/attribution; only what has changed is made again.
+Runs and answers are kept in build/attribution, about 20 MB a run at 20,000 requests; only what has changed is
+made again.
 The same code gives the same runs, answers and figures (times apart).
 The corpus itself is described in [corpus.md](corpus.md).
 """

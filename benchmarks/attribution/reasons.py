@@ -5,6 +5,11 @@ from typing import Final
 __all__ = ["REASONS"]
 
 REASONS: Final = {
+    "layer L1 error / ΔP99, mean": (
+        "the mean is that of the few runs in which the KV cache is the engine's limit already in the baseline:"
+        " the replay of the queue misses its gate there, waiting stays unexplained, and the error is about 1."
+        " The median has no such runs."
+    ),
     "always": (
         "Times and counters come from a model: a real engine has causes and correlations that it lacks."
         " The runs on a real engine are few and on a CPU.\n"

@@ -1,4 +1,4 @@
-"""Bootstrap intervals over runs: runs are drawn with replacement, seeded, percentiles of 2,000 draws."""
+"""Intervals over runs by bootstrap: drawn with replacement, seeded, percentiles of 2,000 draws."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,11 @@ class Figure:
 
 
 def ratio_of(over: Floats, under: Floats) -> Figure:
-    """Return Σ over / Σ under, with an interval; `under` is how much each run counts."""
+    """Return Σ over / Σ under, with an interval; `under` is how much each run counts.
+
+    Draws from runs that all agree agree too, so a share of none or all has its exact binomial interval
+    (Clopper and Pearson 1934).
+    """
     over, under = np.asarray(over, dtype=np.float64), np.asarray(under, dtype=np.float64)
     n = int((under > 0).sum())
     if not n:
@@ -32,7 +36,11 @@ def ratio_of(over: Floats, under: Floats) -> Figure:
     bottom = under[drawn].sum(axis=1)
     ratios = over[drawn].sum(axis=1)[bottom > 0] / bottom[bottom > 0]
     low, high = np.quantile(ratios, [0.025, 0.975])
-    return Figure(float(over.sum() / under.sum()), float(low), float(high), n)
+    value = float(over.sum() / under.sum())
+    if set(np.unique(under)) <= {0.0, 1.0} and set(np.unique(over)) <= {0.0, 1.0} and value in (0.0, 1.0):
+        reach = 1 - 0.025 ** (1 / n)
+        low, high = (0.0, reach) if value == 0 else (1 - reach, 1.0)
+    return Figure(value, float(low), float(high), n)
 
 
 def mean_of(values: Floats) -> Figure:

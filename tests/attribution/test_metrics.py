@@ -45,9 +45,10 @@ HAND_MADE = (
         ("top1", 2 / 3, 3),
         ("wrong_when_answered", 2 / 4, 4),
         ("coverage", 3 / 4, 4),
+        ("rightly_named", 2 / 4, 4),
         ("false_attribution", 1 / 2, 2),
     ],
-    ids=["top1", "wrong", "coverage", "false"],
+    ids=["top1", "wrong", "coverage", "found", "false"],
 )
 def test_rates(name: str, expected: float, n: int) -> None:
     """Each rate counts the runs that it is about, and no others."""
@@ -168,6 +169,14 @@ def test_bootstrap_interval_is_binomial() -> None:
 
     assert pytest.approx(0.25 - reach, abs=0.006) == found.low
     assert pytest.approx(0.25 + reach, abs=0.006) == found.high
+
+
+def test_no_failure_is_not_certainty() -> None:
+    """None wrong of nine leaves room for one in three: 1 − 0.025^(1/9)."""
+    found = ratio_of(np.zeros(9), np.ones(9))
+
+    assert (0.0, 0.0) == (found.value, found.low)
+    assert pytest.approx(0.3363, abs=1e-4) == found.high
 
 
 def test_unknown_is_not_nought() -> None:

@@ -32,6 +32,7 @@ def proof_page(made: Made, found: Sequence[Standing], others: Mapping[str, Any])
     parts = [
         _opening(made),
         _targets(targets(found)),
+        _by_replay(found[0]),
         _peers(found),
         _rises(found),
         _families(found[0]),
@@ -77,6 +78,18 @@ def _targets(judged: Sequence[Target]) -> str:
     head = "## What was promised\n\n| target | promised | measured | |\n|---|---|---|---|\n"
     said = "\n\nWhy what is missed is missed:\n\n" + "\n".join(missed) if missed else ""
     return head + "\n".join(rows) + said
+
+
+def _by_replay(ours: Standing) -> str:
+    """Say how the layer error divides by whether the queue could be replayed."""
+    parts = []
+    for said, wanted in (("passes its gate or is not needed", True), ("misses its gate", False)):
+        runs = [run for run in ours.runs if ("unresolved" not in str(run.answer.details)) == wanted]
+        mean, median = metrics.layer_error(runs), metrics.median_layer_error(runs)
+        if mean.n:
+            cells = f"mean {mean.value:.2f}, median {median.value:.2f}, {mean.n} runs"
+            parts.append(f"where the replay of the queue {said}: {cells}")
+    return f"Layer L1 {'; '.join(parts)}." if parts else ""
 
 
 def _word(reached: bool | None) -> str:

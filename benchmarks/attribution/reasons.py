@@ -1,4 +1,4 @@
-"""What a person found out about missed targets and standing weaknesses: all of the page that is typed."""
+"""What a person found out about missed targets and standing weaknesses: all that is typed."""
 
 from typing import Final
 
@@ -6,9 +6,9 @@ __all__ = ["REASONS"]
 
 REASONS: Final = {
     "layer L1 error / ΔP99, mean": (
-        "the mean is that of the few runs in which the KV cache is the engine's limit already in the baseline:"
-        " the replay of the queue misses its gate there, waiting stays unexplained, and the error is about 1."
-        " The median has no such runs."
+        "where the KV cache is the engine's limit in the baseline already, the replay of the queue misses its"
+        " gate, the waiting stays unexplained and the error is about 1; small faults behind a large chance of"
+        " two windows make the rest."
     ),
     "always": (
         "Times and counters come from a model: a real engine has causes and correlations that it lacks."

@@ -52,7 +52,7 @@ def test_the_small_cache_makes_requests_wait(account: dict[str, Any]) -> None:
 
 
 def test_the_small_cache_is_the_schedulers(account: dict[str, Any]) -> None:
-    """At P90 there are rows enough to name a cause, and the scheduler is named; the neighbour is not guessed."""
+    """At P90 there are rows enough to name a cause: the scheduler is named, the neighbour not guessed at."""
     small, hog = (account["why_p90"][name] for name in ("small-cache", "cpu-hog"))
 
     assert ("CAUSE", "scheduler") == (

@@ -12,6 +12,7 @@ rows of memory and 25 rows a block): ask for a longer window then.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import atan, copysign, cos, inf, lgamma, log, pi, sqrt
 
 import numpy as np
@@ -91,6 +92,7 @@ def student_cdf(t: float, freedom: float) -> float:
     return 0.5 + copysign(0.5 * angle * float(body @ NODE_WEIGHTS), t)
 
 
+@lru_cache(maxsize=256)
 def student_quantile(probability: float, freedom: float) -> float:
     """Return the t with P(T ≤ t) = `probability`, by bisection."""
     low, high = -1.0, 1.0

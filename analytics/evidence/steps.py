@@ -94,7 +94,7 @@ def column(table: pa.Table, name: str, dtype: type[pl.DataType]) -> pl.Series:
 
 def numbers(frame: pl.DataFrame, name: str) -> Floats:
     """Return one column as numbers, NaN where it was not observed."""
-    found: Floats = frame[name].fill_null(float("nan")).to_numpy().astype(np.float64)
+    found: Floats = frame[name].to_numpy().astype(np.float64)
     return found
 
 

@@ -62,13 +62,14 @@ def compare_work(baseline: pa.Table, current: pa.Table, hit: Hit, grid: Grid) ->
     if not (baseline.num_rows and current.num_rows):
         return Work()
     hot = hot_cells(hit, "after").tolist()
-    old, new = (_of_groups(table, hit.groups) for table in (baseline, current))
+    frames = _frame(baseline), _frame(current)
+    old, new = _of_groups(frames, hit.groups)
     own = old, new.filter(_cell(new, grid).is_in(hot))
     if min(side.height for side in own) < FEWEST:
         return Work()
     ratios = _ratios(own)
     if hit.controls:
-        beside = tuple(_of_groups(table, hit.controls) for table in (baseline, current))
+        beside = _of_groups(frames, hit.controls)
         theirs = _ratios((beside[0], beside[1].filter(_cell(beside[1], grid).is_in(hot))))
     else:
         theirs = {}
@@ -90,7 +91,8 @@ def _cell(frame: pl.DataFrame, grid: Grid) -> pl.Series:
     return (frame["time_us"] - grid.start_us) // grid.cell_us
 
 
-def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
+def _frame(table: pa.Table) -> pl.DataFrame:
+    """Return what is compared of the requests, with the name of their engine."""
     names = [f"{stage}_us" for stage in (*PROMPT_STAGES, *TOKEN_STAGES)]
     names += ["prompt_tokens", "cached_tokens", "output_tokens", *FIGURES]
     columns = {name: column(table, name, pl.Float64) for name in names if name in table.column_names}
@@ -98,7 +100,7 @@ def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
         column(table, name, pl.String) if name in table.column_names else pl.Series([""] * table.num_rows)
         for name in ("node", "replica", "model")
     ]
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             "time_us": column(table, "time", pl.Int64),
             **columns,
@@ -106,8 +108,14 @@ def _of_groups(table: pa.Table, groups: tuple[Group, ...]) -> pl.DataFrame:
             "model": words[2],
         }
     )
+
+
+def _of_groups(
+    frames: tuple[pl.DataFrame, pl.DataFrame], groups: tuple[Group, ...]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     wanted = sorted({f"{group.node}\t{group.replica}" for group in groups})
-    return frame.filter(pl.col("engine").is_in(wanted))
+    old, new = (frame.filter(pl.col("engine").is_in(wanted)) for frame in frames)
+    return old, new
 
 
 def _ratios(pair: tuple[pl.DataFrame, pl.DataFrame]) -> dict[str, tuple[float, float]]:

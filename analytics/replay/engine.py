@@ -16,6 +16,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.replay.by_engine import by_engine
 from otel_attrib.analytics.replay.compiled import admission
 
 __all__ = ["Demand", "Engine", "Limits", "Served", "serve"]
@@ -89,11 +90,8 @@ class Served:
 def serve(demand: Demand, engines: dict[int, Engine]) -> Served:
     """Return how the engines serve the demand."""
     entered, first_token = np.empty(demand.at.size), np.empty(demand.at.size)
-    edges = [0, *(np.flatnonzero(np.diff(demand.engine)) + 1).tolist(), demand.at.size]
-    for first, last in zip(edges, edges[1:], strict=False):
-        if first < last:
-            rows = slice(first, last)
-            entered[rows], first_token[rows] = _serve(demand, rows, engines[int(demand.engine[first])])
+    for code, rows in by_engine(demand.engine):
+        entered[rows], first_token[rows] = _serve(demand, rows, engines[code])
     return Served(entered - demand.at - demand.beside, first_token - entered)
 
 

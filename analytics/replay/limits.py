@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.replay.arrivals import Arrivals
+from otel_attrib.analytics.replay.by_engine import by_engine
 from otel_attrib.analytics.replay.engine import Limits
 from otel_attrib.analytics.replay.steps import Steps
 
 __all__ = ["Ceilings", "ceilings_of"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
@@ -54,19 +54,19 @@ class Ceilings:
 def ceilings_of(seen: Arrivals, steps: Steps, engines: int) -> Ceilings:
     """Return the ceilings that one window's requests reached; steps count the seats where there are any."""
     found = Ceilings(np.ones(engines), np.zeros(engines, dtype=np.bool_), np.ones(engines))
-    for code in np.unique(seen.engine).tolist():
-        found.seats[code], found.cache[code] = _most_held(seen, np.flatnonzero(seen.engine == code))
+    for code, rows in by_engine(seen.engine):
+        found.seats[code], found.cache[code] = _most_held(seen, rows)
         most, found.stood[code] = steps.seats(code)
         if most:
             found.seats[code] = most
     return found
 
 
-def _most_held(seen: Arrivals, rows: Ints) -> tuple[float, float]:
+def _most_held(seen: Arrivals, rows: slice) -> tuple[float, float]:
     """Return the most requests, and cached tokens, between admission and last token at one time."""
     start = seen.at[rows] + seen.queue[rows]
     end = start + seen.service[rows] + seen.holding[rows]
-    sign = np.concatenate([np.ones(rows.size), -np.ones(rows.size)])
+    sign = np.concatenate([np.ones(start.size), -np.ones(start.size)])
     order = np.lexsort((sign, np.concatenate([start, end])))  # who leaves makes room before who comes
     tokens = np.concatenate([seen.held[rows], -seen.held[rows]])
     return float(np.cumsum(sign[order]).max()), float(np.cumsum(tokens[order]).max())

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from otel_attrib.analytics.replay.by_engine import by_engine
+
 __all__ = ["Passed", "StepCost", "own_speed", "passed_between", "step_cost"]
 
 Floats = NDArray[np.float64]
@@ -58,7 +60,7 @@ def own_speed(passed: Passed) -> Floats:
 
 
 def step_cost(engine: Ints, prompt: Floats, decode: Floats, lasted: Floats, engines: int) -> StepCost | None:
-    """Fit the cost to (m,) steps, engine by engine; one with few steps costs what all together do.
+    """Fit the cost to (m,) steps in order of engine; an engine with few costs what all together do.
 
     Nothing where too few steps with prompts, or without, were seen.
     """
@@ -66,9 +68,8 @@ def step_cost(engine: Ints, prompt: Floats, decode: Floats, lasted: Floats, engi
     if whole is None:
         return None
     found = np.tile(np.array(whole)[:, None], engines)
-    for code in np.unique(engine[engine >= 0]).tolist():
-        own = engine == code
-        if (fitted := _fit(prompt[own], decode[own], lasted[own])) is not None:
+    for code, own in by_engine(engine):
+        if code >= 0 and (fitted := _fit(prompt[own], decode[own], lasted[own])) is not None:
             found[:, code] = fitted
     return StepCost(*found)
 
@@ -103,8 +104,9 @@ def passed_between(
 ) -> tuple[Passed, StepCost]:
     """Return what passed from `start` on for `lasted` ms, (n,) each, as far as the requests alone tell.
 
-    What a request brings (fresh tokens, copies) is taken to be spread evenly over its own stretch. The
-    cost, where none is given, is that of requests which had the engine's prompts to themselves.
+    Requests are in order of engine. What each brings (fresh tokens, copies) is taken to be spread evenly
+    over its own stretch. The cost, where none is given, is that of requests which had the engine's prompts
+    to themselves.
     """
     tokens, copied = (_during(engine, start, lasted, brought) for brought in (fresh, copies))
     if cost is None:
@@ -119,18 +121,18 @@ def _cost_of_requests(
     engine: Ints, tokens: Floats, computing: Floats, alone: Flags, engines: int
 ) -> StepCost:
     """Fit base and slope to requests that were alone, or to all; engines with few cost what all do."""
-
-    def fitted(own: Flags) -> tuple[float, float]:
-        some = own & alone if int((own & alone).sum()) >= LEAST_ALONE else own
-        return _line(tokens[some], computing[some])
-
-    lines = np.tile(np.array(fitted(np.ones(engine.size, dtype=np.bool_)))[:, None], engines)
-    for code in np.unique(engine[engine >= 0]).tolist():
-        own = engine == code
-        if int(own.sum()) >= LEAST_STEPS:
-            lines[:, code] = fitted(own)
+    lines = np.tile(np.array(_line_of(tokens, computing, alone))[:, None], engines)
+    for code, own in by_engine(engine):
+        if code >= 0 and own.stop - own.start >= LEAST_STEPS:
+            lines[:, code] = _line_of(tokens[own], computing[own], alone[own])
     none = np.zeros(engines)
     return StepCost(none, lines[0], lines[1], none)
+
+
+def _line_of(tokens: Floats, took: Floats, alone: Flags) -> tuple[float, float]:
+    """Return the line of those that were alone, or where they are too few of all."""
+    some = alone if int(alone.sum()) >= LEAST_ALONE else np.ones(alone.size, dtype=np.bool_)
+    return _line(tokens[some], took[some])
 
 
 def _line(tokens: Floats, took: Floats) -> tuple[float, float]:
@@ -148,10 +150,8 @@ def _line(tokens: Floats, took: Floats) -> tuple[float, float]:
 def _during(engine: Ints, start: Floats, lasted: Floats, brought: Floats) -> Floats:
     """Return (n,) how much of what all of an engine's requests `brought` falls into each one's stretch."""
     found = np.zeros(start.size)
-    order = np.argsort(engine, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(engine[order])) + 1):
-        if rows.size:
-            found[rows] = _of_engine(start[rows], lasted[rows], brought[rows])
+    for _, rows in by_engine(engine):
+        found[rows] = _of_engine(start[rows], lasted[rows], brought[rows])
     return found
 
 

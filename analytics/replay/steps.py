@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.replay.arrivals import Arrivals, engine_codes
+from otel_attrib.analytics.replay.by_engine import by_engine
 from otel_attrib.analytics.replay.step_cost import Passed, StepCost, step_cost
 
 __all__ = ["Steps", "steps_of"]
@@ -35,6 +36,7 @@ class Steps:
     prompt: Floats
     decode: Floats
     running: Floats
+    engines: int
 
     @property
     def n(self) -> int:
@@ -51,7 +53,8 @@ class Steps:
 
         It is one when the engine stood there, not when it touched it once.
         """
-        running = np.nan_to_num(self.running[self.engine == engine])
+        own = np.searchsorted(self.engine, [engine, engine + 1])
+        running = np.nan_to_num(self.running[slice(*own)])
         most = float(running.max(initial=0.0))
         return most, most > 0 and int((running == most).sum()) >= max(LEAST_STEPS, CEILING * running.size)
 
@@ -70,28 +73,28 @@ class Steps:
         known = np.isfinite(self.lasted) & np.isfinite(self.prompt) & np.isfinite(self.decode)
         return self.n > 0 and bool(known.all())
 
-    def cost(self, engines: int) -> StepCost | None:
+    @cached_property
+    def cost(self) -> StepCost | None:
         """Return what a step costs, where enough of them say so."""
         if not self.complete:
             return None
-        return step_cost(self.engine, self.prompt, self.decode, self.lasted, engines)
+        return step_cost(self.engine, self.prompt, self.decode, self.lasted, self.engines)
 
     def idle(self, cost: StepCost) -> Floats:
         """Return (engines,) ms of a step that only decodes, before what each sequence adds."""
         idle = cost.idle.copy()
         some = ~(self.prompt > 0) & np.isfinite(self.lasted)
-        for engine in np.unique(self.engine[some]):
-            own = some & (self.engine == engine)
-            if engine >= 0 and int(own.sum()) >= LEAST_STEPS:
+        for engine, rows in by_engine(self.engine):
+            own = rows.start + np.flatnonzero(some[rows])
+            if engine >= 0 and own.size >= LEAST_STEPS:
                 rest = self.lasted[own] - cost.per_decode[engine] * np.nan_to_num(self.decode[own])
                 idle[engine] = max(0.0, float(np.median(rest)))
         return idle
 
     def occupied(self) -> dict[int, int]:
         """Return how many requests each engine ran in its first step: earlier ones hold these seats."""
-        first = np.unique(self.engine, return_index=True)[1]
-        seats = np.nan_to_num(self.running)
-        return {int(self.engine[i]): int(seats[i]) for i in first if seats[i] > 1}
+        first = {engine: np.nan_to_num(self.running[rows.start]) for engine, rows in by_engine(self.engine)}
+        return {engine: int(seats) for engine, seats in first.items() if seats > 1}
 
     def passed(self, seen: Arrivals, copies: Floats, cost: StepCost) -> Passed | None:
         """Return what passed in the steps that computed each prompt; nothing unless nine in ten are known."""
@@ -130,11 +133,13 @@ class Steps:
         recorded, it is the mean rest of a step met at random: half of one.
         """
         rest = _half_a_step(seen)
-        for engine in np.unique(seen.engine):
-            own = (self.engine == engine) & ~(self.prompt > 0)
-            rows = np.flatnonzero(seen.engine == engine)
-            if own.any():
-                half = np.full(rows.size, float(np.median(self.lasted[own])) / 2)
+        steps = dict(by_engine(self.engine))
+        for engine, rows in by_engine(seen.engine):
+            if engine not in steps:
+                continue
+            own = steps[engine].start + np.flatnonzero(~(self.prompt[steps[engine]] > 0))
+            if own.size:
+                half = np.full(rows.stop - rows.start, float(np.median(self.lasted[own])) / 2)
                 rest[rows] = _to_the_end(seen.at[rows], self.start[own], self.lasted[own], half)
         return rest
 
@@ -143,14 +148,21 @@ def steps_of(table: pa.Table, engines: dict[str, int], zero_us: int) -> Steps:
     """Return the steps of a window; times count from `zero_us`."""
     if len(table) == 0:
         empty = np.zeros(0)
-        return Steps(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), *(empty for _ in range(5)))
+        none = np.zeros(0, dtype=np.int64)
+        return Steps(none, none, empty, empty, empty, empty, empty, len(engines))
     engine = engine_codes(table, engines)
     number = _numbers(table, "step").astype(np.int64)
     start = (pc.cast(table["time"], pa.int64()).to_numpy(zero_copy_only=False) - zero_us) / 1000
     order = np.lexsort((start, number, engine))
-    columns = [_numbers(table, name)[order] for name in ("prefill_tokens", "decode_tokens", "running")]
     return Steps(
-        engine[order], number[order], start[order], _numbers(table, "duration_us")[order] / 1000, *columns
+        engine=engine[order],
+        number=number[order],
+        start=start[order],
+        lasted=_numbers(table, "duration_us")[order] / 1000,
+        prompt=_numbers(table, "prefill_tokens")[order],
+        decode=_numbers(table, "decode_tokens")[order],
+        running=_numbers(table, "running")[order],
+        engines=len(engines),
     )
 
 
@@ -173,8 +185,8 @@ def _to_the_end(at: Floats, start: Floats, lasted: Floats, otherwise: Floats) ->
 def _half_a_step(seen: Arrivals) -> Floats:
     after = np.maximum(1.0, seen.output - 1)
     rest = np.zeros(seen.n)
-    for engine in np.unique(seen.engine):
-        rows = np.flatnonzero((seen.engine == engine) & (seen.output > 1))
+    for _, own in by_engine(seen.engine):
+        rows = own.start + np.flatnonzero(seen.output[own] > 1)
         if rows.size:
-            rest[seen.engine == engine] = float(np.median(seen.holding[rows] / after[rows])) / 2
+            rest[own] = float(np.median(seen.holding[rows] / after[rows])) / 2
     return rest

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.replay.arrivals import Arrivals
+from otel_attrib.analytics.replay.by_engine import by_engine
 from otel_attrib.analytics.replay.engine import Demand, Engine, Limits, Served, serve
 from otel_attrib.analytics.replay.step_cost import Passed, StepCost, own_speed, passed_between
 from otel_attrib.analytics.replay.steps import Steps
@@ -116,8 +117,8 @@ class World:
         entered = seen.at + beside + self.wait
         lifetime = float(self._tokens(decoding).mean()) if seen.n else 0.0
         found = {}
-        for place in np.flatnonzero(np.diff(seen.engine, prepend=-2)).tolist():
-            code = int(seen.engine[place])
+        for code, rows in by_engine(seen.engine):
+            place = rows.start
             found[code] = Engine(
                 limits=limits.get(code, Limits()),
                 idle=0.0 if self.timed else float(self.idle[code] * decoding[code]),
@@ -146,7 +147,7 @@ def world_of(
     stay = seen.queue - wait + seen.service - beside
     start, in_way = seen.at + beside + wait, copies - beside
     passed: Passed | None = None
-    known = cost or steps.cost(engines)
+    known = cost or steps.cost
     if known is not None:
         passed = steps.passed(seen, in_way, known)
     if passed is None:
@@ -178,8 +179,8 @@ def _per_token(seen: Arrivals, engines: int, level: float) -> Floats:
     """Return (engines,) a quantile of the requests' ms per token after the first."""
     found = np.full(engines, 1.0)
     some = (seen.output > 1) & (seen.holding > 0)
-    for engine in range(engines):
-        rows = np.flatnonzero(some & (seen.engine == engine))
+    for engine, own in by_engine(seen.engine):
+        rows = own.start + np.flatnonzero(some[own])
         if rows.size:
             found[engine] = float(np.quantile(seen.holding[rows] / (seen.output[rows] - 1), level))
     return found

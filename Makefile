@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 VLLM := src/otel_attrib/demo/install_vllm.sh
 
-.PHONY: help init vllm demo test lint types fix docs bench prove prove-quick serve lock
+.PHONY: help init vllm demo test lint types fix docs bench prove prove-quick prove-real serve lock
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ prove: init ## attribution beside its peers, 20 seeds: docs/proof.md
 
 prove-quick: init ## the same on 2 seeds: build/attribution/docs
 	@$(BIN)/python -m benchmarks.attribution.prove --quick --docs build/attribution/docs $(ARGS)
+
+prove-real: init ## real faults on a real vLLM, twice; as root
+	@bash $(VLLM)
+	@$(BIN)/python benchmarks/attribution/real/run.py --json build/bench/real.json $(ARGS)
 
 serve: init ## receiver, store and query API on loopback
 	@$(BIN)/otel-attrib up $(ARGS)

@@ -30,7 +30,7 @@ class Arrivals:
     """n requests by engine and, within one, by arrival at the scheduler; all times in ms.
 
     row: (n,) the request's row in the table. engine: code. at: arrival since the first one of the window.
-    queue: as recorded. first_step: its number on the engine, −1 where unknown. serving: {kv_init, prefill,
+    queue: as recorded. first_step, last_step: their numbers, −1 where unknown. serving: {kv_init, prefill,
     sample} ms each. holding: from the first token to the last, while the seat stays taken. prompt: tokens;
     fresh: those to compute; held: tokens of KV cache at the end; chunks: steps that computed the prompt.
     group: tenant and model. zero_us: the moment from which `at` counts.
@@ -41,6 +41,7 @@ class Arrivals:
     at: Floats
     queue: Floats
     first_step: Ints
+    last_step: Ints
     serving: dict[str, Floats]
     holding: Floats
     prompt: Floats
@@ -89,7 +90,8 @@ def arrivals_of(requests: pa.Table, engines: dict[str, int]) -> Arrivals:
         engine=engine[order],
         at=at[order],
         queue=queue[order],
-        first_step=np.nan_to_num(_numbers(requests, "first_step"), nan=-1.0).astype(np.int64)[order],
+        first_step=_step(requests, "first_step")[order],
+        last_step=_step(requests, "last_step")[order],
         serving=serving,
         holding=_holding(requests)[order],
         prompt=prompt[order],
@@ -155,6 +157,10 @@ def _numbers(table: pa.Table, name: str) -> Floats:
 
 def _ms(table: pa.Table, name: str) -> Floats:
     return _numbers(table, name) / 1000
+
+
+def _step(table: pa.Table, name: str) -> Ints:
+    return np.nan_to_num(_numbers(table, name), nan=-1.0).astype(np.int64)
 
 
 def _zero(table: pa.Table, name: str) -> Floats:

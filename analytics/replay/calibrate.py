@@ -42,6 +42,7 @@ class _Choice:
 
     seats: bool = False
     cache: bool = False
+    growing: bool = False
     budget: float = inf
     blocking: bool = True
     timed: bool = False
@@ -64,9 +65,10 @@ def calibrate(baseline: Period, current: Period) -> Calibrated:
 
 
 def _limits(best: _Choice) -> Iterator[_Choice]:
-    """Seats and cache, the fewest first."""
+    """Seats and cache, the fewest first; cache taken as it is needed, or set aside at admission."""
     for seats, cache in sorted(product((False, True), repeat=2), key=sum):
-        yield replace(best, seats=seats, cache=cache)
+        for growing in (True, False) if cache else (False,):
+            yield replace(best, seats=seats, cache=cache, growing=growing)
 
 
 class _Bench:
@@ -129,7 +131,7 @@ class _Bench:
     def limits(self, choice: _Choice, both: bool) -> dict[int, Limits]:
         """Return each engine's limits as the baseline, or either window, reached them."""
         ceilings = self.ceilings[0].joined(self.ceilings[1]) if both else self.ceilings[0]
-        return ceilings.limits(choice.seats, choice.cache, choice.budget)
+        return ceilings.limits(choice.seats, choice.cache, choice.growing, choice.budget)
 
     def fit(self, side: int, choice: _Choice, both: bool = False) -> Fit:
         """Return the fit of one window, over the requests that were admitted within it.

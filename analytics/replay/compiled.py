@@ -17,7 +17,7 @@ from otel_attrib.analytics.replay.admission import admit
 __all__ = ["admission"]
 
 Floats = NDArray[np.float64]
-Loop = Callable[..., tuple[Floats, Floats]]
+Loop = Callable[..., tuple[Floats, Floats, Floats]]
 
 
 @cache

@@ -10,7 +10,7 @@ A request's `work` is the engine's time that it alone takes: `step_cost.py` spli
 The loop itself is `admission.admit`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
@@ -29,11 +29,16 @@ LEAST_STEP = 1e-3  # ms
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an engine can hold at once: running requests, tokens of KV cache, prompt tokens of one step."""
+    """What an engine can hold at once: running requests, tokens of KV cache, prompt tokens of one step.
+
+    growing: cache is taken as tokens come, and when there is none for the next ones the newest request
+    gives way, starts over and stands first in the queue. Otherwise all of it is set aside at admission.
+    """
 
     seats: float = inf
     cache: float = inf
     budget: float = inf
+    growing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,8 @@ class Demand:
     work: the engine's time until the first token that the request alone takes, its copies in the way not
     among it. speed: what its steps' base is multiplied by. blocking: copies that hold the engine up.
     beside: copies that only its own request waits for, after it got its seat. fresh: prompt tokens to
-    compute. held: tokens in the KV cache at the end. tokens: steps from the first token to the last.
+    compute. held: tokens in the KV cache at the end, `grows` of which come after the prompt. tokens: steps
+    from the first token to the last.
     residual: how long a step runs on after an arrival that finds the engine decoding.
     """
 
@@ -55,6 +61,7 @@ class Demand:
     beside: Floats
     fresh: Floats
     held: Floats
+    grows: Floats
     tokens: Floats
     residual: Floats
 
@@ -64,9 +71,10 @@ class Engine:
     """One engine: its limits, its steps, and what it was at when the first of the requests came.
 
     A step with prompts lasts max(idle, base · speed + Σ work) + per_decode · speed · sequences + copies, one
-    without idle + per_decode · sequences. opens: when it lets the first one in. occupied: seats of earlier
-    requests, which leave evenly over `lifetime` steps. timed: seats are kept for a time, `tokens` being ms,
-    because it is not known how long a step without prompts takes.
+    without idle + per_decode · sequences. opens: when it lets the first one in. occupied: after how many
+    steps each earlier request leaves, ascending; they hold `taken` tokens of cache when the window opens.
+    timed: seats are kept for a time, `tokens` being ms, because it is not known how long a step without
+    prompts takes.
     """
 
     limits: Limits = Limits()
@@ -74,28 +82,32 @@ class Engine:
     base: float = 0.0
     per_decode: float = 0.0
     opens: float = 0.0
-    occupied: int = 0
-    lifetime: float = 0.0
+    occupied: Floats = field(default_factory=lambda: np.zeros(0))
+    taken: float = 0.0
     timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """(n,) ms from arrival to the first step, less copies beside the engine; and on to the first token."""
+    """(n,) ms from arrival to the first step, less copies beside the engine; and on to the first token.
+
+    gave_way: how often each had to start over.
+    """
 
     waits: Floats
     stays: Floats
+    gave_way: Floats
 
 
 def serve(demand: Demand, engines: dict[int, Engine]) -> Served:
     """Return how the engines serve the demand."""
-    entered, first_token = np.empty(demand.at.size), np.empty(demand.at.size)
+    entered, first_token, gave_way = (np.empty(demand.at.size) for _ in range(3))
     for code, rows in by_engine(demand.engine):
-        entered[rows], first_token[rows] = _serve(demand, rows, engines[code])
-    return Served(entered - demand.at - demand.beside, first_token - entered)
+        entered[rows], first_token[rows], gave_way[rows] = _serve(demand, rows, engines[code])
+    return Served(entered - demand.at - demand.beside, first_token - entered, gave_way)
 
 
-def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[Floats, Floats]:
+def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[Floats, Floats, Floats]:
     limits = engine.limits
     return admission()(
         demand.at[rows],
@@ -105,10 +117,12 @@ def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[Floats, Floats]
         demand.beside[rows],
         demand.fresh[rows],
         demand.held[rows],
+        demand.grows[rows],
         demand.tokens[rows],
         demand.residual[rows],
-        (float(limits.seats), float(limits.cache), float(limits.budget)),
+        (float(limits.seats), float(limits.cache), float(limits.budget), bool(limits.growing)),
         (max(float(engine.idle), LEAST_STEP), float(engine.base), float(engine.per_decode)),
-        (float(engine.opens), int(engine.occupied), float(engine.lifetime)),
+        (float(engine.opens), float(engine.taken), 0.0 if engine.timed else 1.0),
+        engine.occupied,
         engine.timed,
     )

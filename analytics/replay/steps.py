@@ -23,11 +23,15 @@ Ints = NDArray[np.int64]
 LEAST_STEPS = 20
 LEAST_KNOWN = 0.9
 CEILING = 0.01  # share of an engine's steps
+TELLING = 0.1  # of the steps, those in which most of what ran is known
 
 
 @dataclass(frozen=True)
 class Steps:
-    """m steps in order of engine and number. start, lasted: ms; prompt, decode: tokens computed in it."""
+    """m steps in order of engine and number. start, lasted: ms; prompt, decode: tokens computed in it.
+
+    cache: share of the KV cache in use.
+    """
 
     engine: Ints
     number: Ints
@@ -36,6 +40,7 @@ class Steps:
     prompt: Floats
     decode: Floats
     running: Floats
+    cache: Floats
     engines: int
 
     @property
@@ -91,10 +96,87 @@ class Steps:
                 idle[engine] = max(0.0, float(np.median(rest)))
         return idle
 
-    def occupied(self) -> dict[int, int]:
-        """Return how many requests each engine ran in its first step: earlier ones hold these seats."""
-        first = {engine: np.nan_to_num(self.running[rows.start]) for engine, rows in by_engine(self.engine)}
-        return {engine: int(seats) for engine, seats in first.items() if seats > 1}
+    def earlier(self, seen: Arrivals) -> dict[int, Floats]:
+        """Return after how many steps each request from before the window leaves its engine, ascending.
+
+        They are those that ran beside the window's own, where it is known in which steps these did. Else
+        those of the first step leave evenly over as many steps as requests have tokens.
+        """
+        known = (seen.first_step >= 0) & (seen.last_step >= seen.first_step)
+        own = dict(by_engine(seen.engine))
+        found = {}
+        for engine, rows in by_engine(self.engine):
+            running = np.nan_to_num(self.running[rows])
+            mine = own.get(engine, slice(0, 0))
+            if bool(known[mine].all()):  # of several counts the last: who gave way comes back
+                others = running - self._beside(seen, mine, rows)
+                most = np.maximum(0, np.maximum.accumulate(others[::-1])[::-1])
+                seats = np.arange(int(most[0]), 0, -1)
+                found[engine] = np.searchsorted(-most, -seats, side="right").astype(np.float64)
+            else:
+                seats = np.arange(1, int(running[0]) + 1)
+                found[engine] = seats / max(1, seats.size) * float(np.maximum(0.0, seen.output - 1).mean())
+        return found
+
+    def _beside(self, seen: Arrivals, own: slice | Ints, rows: slice) -> Floats:
+        """Return how many of these requests were between their first and last step in each step."""
+        m = rows.stop - rows.start
+        first, after = (
+            np.bincount(np.searchsorted(self.number[rows], side), minlength=m + 1)[:m]
+            for side in (seen.first_step[own], seen.last_step[own] + 1)
+        )
+        return np.cumsum(first - after).astype(np.float64)
+
+    def taken(self) -> dict[int, float]:
+        """Return the share of the cache in use in each engine's first step, where known."""
+        first = {engine: float(self.cache[rows.start]) for engine, rows in by_engine(self.engine)}
+        return {engine: share for engine, share in first.items() if np.isfinite(share)}
+
+    def room(self, seen: Arrivals) -> dict[int, float]:
+        """Return the tokens that each engine's whole cache holds, where steps and requests tell.
+
+        What the running requests hold of it is compared with the share in use, over the fuller steps in
+        which all that ran are known: those that came before the window, or gave way, blur others.
+        """
+        found: dict[int, float] = {}
+        known = (seen.first_step >= 0) & (seen.last_step >= seen.first_step)
+        steps = dict(by_engine(self.engine))
+        for engine, rows in by_engine(seen.engine):
+            own = rows.start + np.flatnonzero(known[rows])
+            if engine in steps and own.size and bool(np.isfinite(self.cache[steps[engine]]).all()):
+                held, share = self._held(seen, own, steps[engine])
+                if share > 0 and held > 0:
+                    found[engine] = held / share
+        return found
+
+    def _held(self, seen: Arrivals, own: Ints, rows: slice) -> tuple[float, float]:
+        """Return the tokens held and the share of the cache in use, each summed over the steps that tell."""
+        number, running, cache = self.number[rows], self.running[rows], self.cache[rows]
+        first, last = (np.searchsorted(number, side[own]) for side in (seen.first_step, seen.last_step))
+        token = np.minimum(first + seen.chunks[own].astype(np.int64) - 1, last)
+        prompt, output = seen.prompt[own], seen.output[own]
+        chunk, rate = prompt / (token - first + 1), output / np.maximum(1, last - token)
+        m = number.size + 1
+
+        def summed(place: Ints, weight: Floats) -> Floats:
+            sums: Floats = np.cumsum(np.bincount(np.minimum(place, m - 1), weights=weight, minlength=m))
+            return sums[:-1]
+
+        beside = self._beside(seen, own, rows)
+        # Straight lines of tokens over steps: `chunk` a step until the prompt is there, then `rate`.
+        at = np.arange(m - 1)
+        slope = summed(first, chunk) - summed(token + 1, chunk)
+        level = summed(first, chunk * (1 - first)) - summed(token + 1, chunk * (1 - first))
+        slope += summed(token + 1, rate) - summed(last + 1, rate)
+        level += summed(token + 1, prompt - rate * token) - summed(last + 1, prompt - rate * token)
+        held = np.divide((level + slope * at) * running, beside, out=np.zeros(m - 1), where=beside > 0)
+        blur = np.abs(running - beside)
+        some = (beside > 0) & (running > 0)
+        if int(some.sum()) < LEAST_STEPS:
+            return 0.0, 0.0
+        some &= blur <= max(0.0, float(np.quantile(blur[some], TELLING)))
+        some &= cache >= np.median(cache[some])
+        return float(held[some].sum()), float(cache[some].sum())
 
     def passed(self, seen: Arrivals, copies: Floats, cost: StepCost) -> Passed | None:
         """Return what passed in the steps that computed each prompt; nothing unless nine in ten are known."""
@@ -149,7 +231,7 @@ def steps_of(table: pa.Table, engines: dict[str, int], zero_us: int) -> Steps:
     if len(table) == 0:
         empty = np.zeros(0)
         none = np.zeros(0, dtype=np.int64)
-        return Steps(none, none, empty, empty, empty, empty, empty, len(engines))
+        return Steps(none, none, empty, empty, empty, empty, empty, empty, len(engines))
     engine = engine_codes(table, engines)
     number = _numbers(table, "step").astype(np.int64)
     start = (pc.cast(table["time"], pa.int64()).to_numpy(zero_copy_only=False) - zero_us) / 1000
@@ -162,6 +244,7 @@ def steps_of(table: pa.Table, engines: dict[str, int], zero_us: int) -> Steps:
         prompt=_numbers(table, "prefill_tokens")[order],
         decode=_numbers(table, "decode_tokens")[order],
         running=_numbers(table, "running")[order],
+        cache=_numbers(table, "kv_usage")[order],
         engines=len(engines),
     )
 

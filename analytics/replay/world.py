@@ -51,7 +51,8 @@ class World:
 
     wait: (n,) from arrival at the scheduler to the first step, copies beside the engine not counted. stay:
     from there to the first token. speed, work: `step_cost.py`. residual: rest of a decode step at arrival.
-    idle: (engines,) ms of a step without prompts. occupied: seats taken at the start. blocking: copies
+    idle: (engines,) ms of a step without prompts. occupied, taken: after how many steps earlier requests
+    leave, and the share of the cache that they hold at the start. blocking: copies
     hold the engine up; otherwise they run beside it and only delay their own request. timed: a seat
     is kept for as long as it was seen to be, whatever is computed meanwhile. stretch: of all work.
     """
@@ -63,7 +64,8 @@ class World:
     residual: Floats
     cost: StepCost
     idle: Floats
-    occupied: dict[int, int]
+    occupied: dict[int, Floats]
+    taken: dict[int, float]
     blocking: bool
     timed: bool = False
     stretch: float = 1.0
@@ -90,13 +92,14 @@ class World:
             beside=(none if self.blocking else copies)[order],
             fresh=seen.fresh[order],
             held=seen.held[order],
+            grows=seen.output[order],
             tokens=self._tokens(less.decoding)[order],
             residual=self.residual[order],
         )
         served = serve(demand, self._engines(limits, less.decoding))
         back = np.empty_like(order)
         back[order] = np.arange(order.size)
-        return Served(served.waits[back], served.stays[back])
+        return Served(served.waits[back], served.stays[back], served.gave_way[back])
 
     @property
     def pace(self) -> Floats:
@@ -111,11 +114,14 @@ class World:
         timed = seen.holding / np.maximum(self.idle[seen.engine], 1e-3)
         return np.where(seen.holding > 0, np.where(seen.output > 1, seen.output - 1, timed), 0.0)
 
+    def _taken(self, code: int, limits: Limits) -> float:
+        """Return the tokens of cache that earlier requests hold at the start."""
+        return self.taken.get(code, 0.0) * limits.cache if limits.growing else 0.0
+
     def _engines(self, limits: dict[int, Limits], decoding: Floats) -> dict[int, Engine]:
         seen = self.seen
         beside = 0.0 if self.blocking else seen.serving["kv_init"]
         entered = seen.at + beside + self.wait
-        lifetime = float(self._tokens(decoding).mean()) if seen.n else 0.0
         found = {}
         for code, rows in by_engine(seen.engine):
             place = rows.start
@@ -125,8 +131,8 @@ class World:
                 base=float(self.cost.base[code]),
                 per_decode=float(self.cost.per_decode[code]),
                 opens=float(entered[place]) if self.wait[place] > 0 else 0.0,
-                occupied=self.occupied.get(code, 0),
-                lifetime=lifetime,
+                occupied=self.occupied.get(code, np.zeros(0)),
+                taken=self._taken(code, limits.get(code, Limits())),
                 timed=self.timed,
             )
         return found
@@ -163,7 +169,8 @@ def world_of(
         steps.rest_of_step(seen),
         known,
         _idle(seen, steps, engines, known),
-        steps.occupied(),
+        steps.earlier(seen),
+        steps.taken(),
         blocking,
     )
 

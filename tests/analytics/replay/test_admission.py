@@ -31,20 +31,30 @@ def requests(seed: int, n: int = 3000) -> tuple[Any, ...]:
         np.where(~copied & (rng.random(n) < 0.3), rng.exponential(40, n), 0.0),
         np.floor(rng.lognormal(6, 1, n)) + 1,
         np.floor(rng.lognormal(6, 1, n)) + 60,
+        np.full(n, 50.0),
         np.floor(rng.exponential(60, n)),
         rng.exponential(4, n),
     )
 
 
 @pytest.mark.parametrize("timed", [False, True])
-@pytest.mark.parametrize("limits", [(np.inf, np.inf, np.inf), (8.0, np.inf, 512.0), (np.inf, 6000.0, 2048.0)])
-def test_compiled_is_plain(limits: tuple[float, float, float], timed: bool) -> None:
+@pytest.mark.parametrize(
+    "limits",
+    [
+        (np.inf, np.inf, np.inf, False),
+        (8.0, np.inf, 512.0, False),
+        (np.inf, 6000.0, 2048.0, False),
+        (np.inf, 6000.0, 2048.0, True),
+    ],
+)
+def test_compiled_is_plain(limits: tuple[float, float, float, bool], timed: bool) -> None:
     """Both give the same times to the last bit, whatever limit binds, in either clock of steps."""
-    given = (*requests(1), limits, (8.0, 4.0, 0.05), (3.0, 5, 40.0), timed)
+    given = (*requests(1), limits, (8.0, 4.0, 0.05), (3.0, 50.0, 1.0), np.arange(1.0, 40.0, 8), timed)
     plain, compiled = admit(*given), admission()(*given)
 
     assert plain[0].tolist() == compiled[0].tolist()
     assert plain[1].tolist() == compiled[1].tolist()
+    assert plain[2].tolist() == compiled[2].tolist()
     assert (plain[0] > given[0]).mean() > 0.2  # there was something to wait for
 
 
@@ -72,5 +82,12 @@ def test_a_cache_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(CacheImpl, "_locator_classes", [])
     uncached = admission.__wrapped__()
 
-    given = (*requests(2, 300), (8.0, 6000.0, 512.0), (8.0, 4.0, 0.05), (0.0, 0, 40.0), False)
+    given = (
+        *requests(2, 300),
+        (8.0, 6000.0, 512.0, True),
+        (8.0, 4.0, 0.05),
+        (0.0, 0.0, 1.0),
+        np.zeros(0),
+        False,
+    )
     assert admit(*given)[1].tolist() == uncached(*given)[1].tolist()

@@ -18,6 +18,7 @@ def demand(at: np.ndarray, work: np.ndarray, **others: np.ndarray) -> Demand:
         "beside": np.zeros(n),
         "fresh": np.ones(n),
         "held": np.ones(n),
+        "grows": np.zeros(n),
         "tokens": np.zeros(n),
         "residual": np.zeros(n),
     }
@@ -111,7 +112,7 @@ def test_a_copy_beside_the_engine_delays_its_own_request_alone() -> None:
 def test_a_window_starts_with_the_seats_of_earlier_requests() -> None:
     """Both seats are taken and given back after 5 and 10 steps of 1 ms: that long two requests wait."""
     at = np.array([0.0, 0.0])
-    engine = Engine(Limits(seats=2), idle=1.0, occupied=2, lifetime=10.0)
+    engine = Engine(Limits(seats=2), idle=1.0, occupied=np.array([5.0, 10.0]))
 
     served = serve(demand(at, np.ones(2), tokens=np.full(2, 100.0)), {0: engine})
 

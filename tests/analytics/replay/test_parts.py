@@ -50,7 +50,9 @@ def test_with_both_parts_the_times_are_what_was_observed() -> None:
     """Misfit and the scheduler's change together give each request its own time back, whatever it was."""
     rng = np.random.default_rng(3)
     a, b = (Times(rng.exponential(50, n), rng.exponential(20, n)) for n in (400, 300))
-    model_a, model_b = (Served(rng.exponential(50, n), rng.exponential(20, n)) for n in (400, 300))
+    model_a, model_b = (
+        Served(rng.exponential(50, n), rng.exponential(20, n), np.zeros(n)) for n in (400, 300)
+    )
     own = own_times((a, b), (model_a, model_b))
 
     assert own.until_first_token(model_b, changed=True) == pytest.approx(b.waits + b.stays, rel=1e-9)
@@ -59,7 +61,9 @@ def test_with_both_parts_the_times_are_what_was_observed() -> None:
 def test_a_wait_added_to_all_is_the_schedulers_change() -> None:
     """Where the model misses nothing, 30 ms on every wait of the second window come out as 30 ms."""
     rng = np.random.default_rng(4)
-    model_a, model_b = (Served(rng.exponential(50, 500), rng.exponential(20, 500)) for _ in range(2))
+    model_a, model_b = (
+        Served(rng.exponential(50, 500), rng.exponential(20, 500), np.zeros(500)) for _ in range(2)
+    )
     seen = Times(model_a.waits, model_a.stays), Times(model_b.waits + 30.0, model_b.stays)
     own = own_times(seen, (model_a, model_b))
 

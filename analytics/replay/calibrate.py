@@ -9,6 +9,7 @@ import numpy as np
 
 from otel_attrib.analytics.period import Period
 from otel_attrib.analytics.replay.arrivals import Arrivals, arrivals_of, sequence_of_engines
+from otel_attrib.analytics.replay.by_engine import by_engine
 from otel_attrib.analytics.replay.engine import Limits, Served
 from otel_attrib.analytics.replay.gate import Fit, fit_of
 from otel_attrib.analytics.replay.limits import ceilings_of
@@ -61,7 +62,21 @@ def calibrate(baseline: Period, current: Period) -> Calibrated:
     limits = bench.limits(best, both=True)
     a, b = bench.world(0, best), bench.world(1, best)
     replayed = a.serve(bench.limits(best, both=False))
+    if baseline.window.bounds_us()["to_us"] == current.window.bounds_us()["from_us"]:
+        left = _left_over(a, replayed, b)
+        b = replace(b, opens={code: min(at, left.get(code, at)) for code, at in b.opens.items()})
     return Calibrated(a, b, limits, replayed, bench.fit(0, best))
+
+
+def _left_over(a: World, replayed: Served, b: World) -> dict[int, float]:
+    """Return when each engine has let in the last request of a window that the other one follows, ms there.
+
+    When it did so, as observed, is what the second window's own change made of it.
+    """
+    since = (b.seen.zero_us - a.seen.zero_us) / 1000
+    beside = 0.0 if a.blocking else a.seen.serving["kv_init"]
+    entered = a.seen.at + replayed.waits + beside - since
+    return {code: float(entered[rows].max()) for code, rows in by_engine(a.seen.engine)}
 
 
 def _limits(best: _Choice) -> Iterator[_Choice]:
@@ -109,7 +124,8 @@ class _Bench:
         """Return budgets (the one that the steps show, or the usual ones), copies in the way and beside."""
         shown = self.steps[0].budget
         copied = any(bool((seen.serving["kv_init"] > 0).any()) for seen in self.seen)
-        for budget in (inf, shown) if shown else (inf, *BUDGETS):
+        budgets = (inf, shown) if shown else (inf, *BUDGETS)
+        for budget in (shown,) if self.steps[0].budget_stood else budgets:
             for blocking in (True, False) if copied else (best.blocking,):
                 yield replace(best, budget=budget, blocking=blocking)
 
@@ -151,8 +167,8 @@ class _Bench:
         """Return the best choice from several starts, of equals the first; enough once one is GOOD."""
         # From either side: a small budget can pass for few seats, and the other way round.
         orders = (self.structures, _limits, self.stretches), (_limits, self.structures, self.stretches)
-        starts = (_Choice(), _Choice(timed=True)) if self.steps[0].n == 0 else (_Choice(),)
-        found = _Choice()
+        found = _Choice(budget=self.steps[0].budget if self.steps[0].budget_stood else inf)
+        starts = (found, replace(found, timed=True)) if self.steps[0].n == 0 else (found,)
         for start, searches in product(starts, orders):
             reached = start
             for options in searches:

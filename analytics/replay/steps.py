@@ -21,8 +21,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAST_STEPS = 20
-LEAST_KNOWN = 0.9
+LEAST_KNOWN = 0.5
 CEILING = 0.01  # share of an engine's steps
+AT_CEILING = 0.99
 TELLING = 0.1  # of the steps, those in which most of what ran is known
 
 
@@ -52,6 +53,12 @@ class Steps:
     def budget(self) -> float:
         """Return the most tokens that one step computed; 0 where unknown."""
         return float(np.nan_to_num(self.prompt + self.decode).max(initial=0.0))
+
+    @property
+    def budget_stood(self) -> bool:
+        """Return whether the most tokens of a step are a ceiling: many steps computed as many."""
+        tokens = np.nan_to_num(self.prompt + self.decode)
+        return self.budget > 0 and int((tokens >= AT_CEILING * self.budget).sum()) >= LEAST_STEPS
 
     def seats(self, engine: int) -> tuple[float, bool]:
         """Return the most requests that an engine ran at once, 0 where unknown, and whether it is a ceiling.
@@ -96,8 +103,10 @@ class Steps:
                 idle[engine] = max(0.0, float(np.median(rest)))
         return idle
 
-    def earlier(self, seen: Arrivals) -> dict[int, Floats]:
+    def earlier(self, seen: Arrivals, opens: dict[int, float]) -> dict[int, Floats]:
         """Return after how many steps each request from before the window leaves its engine, ascending.
+
+        They count from when the engine lets the window's first one in; ms of that in `opens`.
 
         They are those that ran beside the window's own, where it is known in which steps these did. Else
         those of the first step leave evenly over as many steps as requests have tokens.
@@ -106,6 +115,7 @@ class Steps:
         own = dict(by_engine(seen.engine))
         found = {}
         for engine, rows in by_engine(self.engine):
+            rows = self._from(rows, opens.get(engine, 0.0))
             running = np.nan_to_num(self.running[rows])
             mine = own.get(engine, slice(0, 0))
             if bool(known[mine].all()):  # of several counts the last: who gave way comes back
@@ -127,10 +137,22 @@ class Steps:
         )
         return np.cumsum(first - after).astype(np.float64)
 
-    def taken(self) -> dict[int, float]:
-        """Return the share of the cache in use in each engine's first step, where known."""
-        first = {engine: float(self.cache[rows.start]) for engine, rows in by_engine(self.engine)}
-        return {engine: share for engine, share in first.items() if np.isfinite(share)}
+    def taken(self, seen: Arrivals, opens: dict[int, float]) -> dict[int, float]:
+        """Return the tokens of cache that earlier requests hold when each engine opens, where known."""
+        room = self.room(seen)
+        found = {}
+        for engine, rows in by_engine(self.engine):
+            if engine in room:
+                first = self._from(rows, opens.get(engine, 0.0)).start
+                found[engine] = float(self.cache[max(rows.start, first - 1)]) * room[engine]
+        return found
+
+    def _from(self, rows: slice, opens: float) -> slice:
+        """Return an engine's steps from the one on in which it opens, all where it is open."""
+        if opens <= 0:
+            return rows
+        first = rows.start + int(np.searchsorted(self.start[rows], opens - 1e-3))
+        return slice(min(first, rows.stop - 1), rows.stop)
 
     def room(self, seen: Arrivals) -> dict[int, float]:
         """Return the tokens that each engine's whole cache holds, where steps and requests tell.
@@ -152,24 +174,30 @@ class Steps:
     def _held(self, seen: Arrivals, own: Ints, rows: slice) -> tuple[float, float]:
         """Return the tokens held and the share of the cache in use, each summed over the steps that tell."""
         number, running, cache = self.number[rows], self.running[rows], self.cache[rows]
-        first, last = (np.searchsorted(number, side[own]) for side in (seen.first_step, seen.last_step))
+        first, last = (side[own] - number[0] for side in (seen.first_step, seen.last_step))
         token = np.minimum(first + seen.chunks[own].astype(np.int64) - 1, last)
         prompt, output = seen.prompt[own], seen.output[own]
-        chunk, rate = prompt / (token - first + 1), output / np.maximum(1, last - token)
-        m = number.size + 1
+        # Who gave way did so young: what it has of its output counts back from its last step.
+        grows = np.maximum(1, np.minimum(last - token, output.astype(np.int64) - 1))
+        begin = np.maximum(token, last - grows)
+        chunk, rate = prompt / (token - first + 1), (output - 1) / grows
+        at = number - number[0]
+        m = int(at[-1]) + 2
 
         def summed(place: Ints, weight: Floats) -> Floats:
-            sums: Floats = np.cumsum(np.bincount(np.minimum(place, m - 1), weights=weight, minlength=m))
-            return sums[:-1]
+            within = np.clip(place, 0, m - 1)
+            sums: Floats = np.cumsum(np.bincount(within, weights=weight, minlength=m))[at]
+            return sums
 
         beside = self._beside(seen, own, rows)
-        # Straight lines of tokens over steps: `chunk` a step until the prompt is there, then `rate`.
-        at = np.arange(m - 1)
-        slope = summed(first, chunk) - summed(token + 1, chunk)
-        level = summed(first, chunk * (1 - first)) - summed(token + 1, chunk * (1 - first))
-        slope += summed(token + 1, rate) - summed(last + 1, rate)
-        level += summed(token + 1, prompt - rate * token) - summed(last + 1, prompt - rate * token)
-        held = np.divide((level + slope * at) * running, beside, out=np.zeros(m - 1), where=beside > 0)
+        # Straight lines of tokens over steps: `chunk` a step until the prompt is there, later `rate`.
+        lines = [(first, token + 1, chunk, chunk * (1 - first)), (token + 1, begin + 1, 0 * rate, prompt)]
+        lines.append((begin + 1, last + 1, rate, prompt - rate * begin))
+        slope, level = np.zeros(at.size), np.zeros(at.size)
+        for start, stop, steep, intercept in lines:
+            slope += summed(start, steep) - summed(stop, steep)
+            level += summed(start, intercept) - summed(stop, intercept)
+        held = np.divide((level + slope * at) * running, beside, out=np.zeros(at.size), where=beside > 0)
         blur = np.abs(running - beside)
         some = (beside > 0) & (running > 0)
         if int(some.sum()) < LEAST_STEPS:
@@ -179,7 +207,10 @@ class Steps:
         return float(held[some].sum()), float(cache[some].sum())
 
     def passed(self, seen: Arrivals, copies: Floats, cost: StepCost) -> Passed | None:
-        """Return what passed in the steps that computed each prompt; nothing unless nine in ten are known."""
+        """Return what passed in the steps that computed each prompt; nothing unless half are known.
+
+        Steps of requests that waited beyond the window's end are not: they took what the others did.
+        """
         place = self.first_of(seen)
         known = place >= 0
         if seen.n == 0 or float(known.mean()) < LEAST_KNOWN or not self.complete:
@@ -193,7 +224,12 @@ class Steps:
             )
         )
         copied = self._copied(place, until, copies)
-        return Passed(np.where(known, took, 1.0), np.where(known, should, 1.0), np.where(known, copied, 0.0))
+        typical = float((took - copied)[known].sum()), float(should[known].sum())
+        return Passed(
+            np.where(known, took, typical[0]),
+            np.where(known, should, typical[1]),
+            np.where(known, copied, 0.0),
+        )
 
     def _copied(self, place: Ints, until: Ints, copies: Floats) -> Floats:
         """Return (n,) ms of copies that fell into each request's steps, each in its owner's first."""

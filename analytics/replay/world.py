@@ -51,10 +51,11 @@ class World:
 
     wait: (n,) from arrival at the scheduler to the first step, copies beside the engine not counted. stay:
     from there to the first token. speed, work: `step_cost.py`. residual: rest of a decode step at arrival.
-    idle: (engines,) ms of a step without prompts. occupied, taken: after how many steps earlier requests
-    leave, and the share of the cache that they hold at the start. blocking: copies
-    hold the engine up; otherwise they run beside it and only delay their own request. timed: a seat
-    is kept for as long as it was seen to be, whatever is computed meanwhile. stretch: of all work.
+    idle: (engines,) ms of a step without prompts. opens: when each engine let the first one in, 0 where it
+    did not wait. occupied, taken: after how many steps from then on earlier requests leave, and the tokens of
+    cache that they hold. blocking: copies hold the engine up; otherwise they run beside it and only delay
+    their own request. timed: a seat is kept for as long as it was seen to be, whatever is computed meanwhile.
+    stretch: of all work.
     """
 
     seen: Arrivals
@@ -66,6 +67,7 @@ class World:
     idle: Floats
     occupied: dict[int, Floats]
     taken: dict[int, float]
+    opens: dict[int, float]
     blocking: bool
     timed: bool = False
     stretch: float = 1.0
@@ -114,25 +116,17 @@ class World:
         timed = seen.holding / np.maximum(self.idle[seen.engine], 1e-3)
         return np.where(seen.holding > 0, np.where(seen.output > 1, seen.output - 1, timed), 0.0)
 
-    def _taken(self, code: int, limits: Limits) -> float:
-        """Return the tokens of cache that earlier requests hold at the start."""
-        return self.taken.get(code, 0.0) * limits.cache if limits.growing else 0.0
-
     def _engines(self, limits: dict[int, Limits], decoding: Floats) -> dict[int, Engine]:
-        seen = self.seen
-        beside = 0.0 if self.blocking else seen.serving["kv_init"]
-        entered = seen.at + beside + self.wait
         found = {}
-        for code, rows in by_engine(seen.engine):
-            place = rows.start
+        for code in self.opens:
             found[code] = Engine(
                 limits=limits.get(code, Limits()),
                 idle=0.0 if self.timed else float(self.idle[code] * decoding[code]),
                 base=float(self.cost.base[code]),
                 per_decode=float(self.cost.per_decode[code]),
-                opens=float(entered[place]) if self.wait[place] > 0 else 0.0,
+                opens=self.opens.get(code, 0.0),
                 occupied=self.occupied.get(code, np.zeros(0)),
-                taken=self._taken(code, limits.get(code, Limits())),
+                taken=self.taken.get(code, 0.0),
                 timed=self.timed,
             )
         return found
@@ -151,6 +145,10 @@ def world_of(
     first = steps.entered(seen) - seen.at - beside
     wait = np.where(np.isnan(first), seen.queue, np.clip(first, 0.0, seen.queue))
     stay = seen.queue - wait + seen.service - beside
+    opens = {
+        code: float((seen.at + beside + wait)[rows.start]) if wait[rows.start] > 0 else 0.0
+        for code, rows in by_engine(seen.engine)
+    }
     start, in_way = seen.at + beside + wait, copies - beside
     passed: Passed | None = None
     known = cost or steps.cost
@@ -169,8 +167,9 @@ def world_of(
         steps.rest_of_step(seen),
         known,
         _idle(seen, steps, engines, known),
-        steps.earlier(seen),
-        steps.taken(),
+        steps.earlier(seen, opens),
+        steps.taken(seen, opens),
+        opens,
         blocking,
     )
 

@@ -149,7 +149,7 @@ def _find(pair: _Pair, displayed: tuple[float, float] | None) -> _Found:
         metric_name=pair.metric.name,
         delta=change.delta,
         stages=replay.stages,
-        workload=change.workload,
+        workload=replay.workload,
         load=replay.load,
         unexplained=replay.unexplained,
         replay_valid=None if replay.valid and replay.r2 is None else replay.valid,

@@ -20,6 +20,7 @@ RISEN = ("CAUSE", "CAUSE_SET", "MIX", "LOAD", "GLOBAL")
 WORK = {"prompt_tokens": "prompts", "output_tokens": "answers"}
 MACHINES = {"node", "gpu", "gpu_set", "replica"}
 LONGER = 1.05
+MORE = 1.02  # of the request rate
 WORTH_NAMING = 0.2  # share of the change from which a layer is one of a set
 
 
@@ -96,11 +97,10 @@ def _heavier(report: Report) -> str:
 
 
 def _fuller(report: Report) -> str:
-    """Say what fills the engine: more requests, or as many that bring more work."""
-    longer = _longer(report)
+    """Say what of the arrivals changed: their rate, or else how they are spread."""
     old, new = report.means.get("requests_per_s", (0.0, 0.0))
-    if longer and new <= LONGER * old:
-        return f"longer {longer} fill the engine"
+    if 0 < new <= MORE * old:
+        return "requests came in bursts or to fewer engines"
     return "more requests arrived"
 
 

@@ -58,7 +58,7 @@ RULE = (
     " is at least 40 %, at most 35 % stays unexplained, its calibrated probability reaches the threshold, a"
     " counter of its own (or the replayed queue) speaks for it and none against, at least 50 rows lie above"
     " the quantile on both sides, and clocks agree to a quarter of the smallest stage blamed; two layers of"
-    " at least 25 % each and 65 % together are a CAUSE_SET. MIX (other requests) and LOAD (more requests)"
+    " at least 25 % each and 65 % together are a CAUSE_SET. MIX (other requests) and LOAD (other arrivals)"
     " need half of the rise, surely 40 %, and LOAD steps that are not 15 % longer at equal work. GLOBAL"
     " means real and not traced to one layer."
 )
@@ -154,7 +154,7 @@ def _rest_of(layers: Layers) -> Verdict | None:
     """
     lines = (
         (MIX, "other requests than before", layers.workload.value, layers.workload_low),
-        (LOAD, "more requests than before", layers.load.value, layers.load_low),
+        (LOAD, "other arrivals than before (rate, bursts, engines)", layers.load.value, layers.load_low),
     )
     for word, text, ms, low in sorted(lines, key=lambda line: -line[2]):
         share = ms / layers.delta if layers.delta else 0.0

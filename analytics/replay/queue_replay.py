@@ -3,10 +3,10 @@
 The arrivals of the current window go once more through the engine's admission (`engine.py`), with the
 service times that each coalition of changes would have given. Shapley values of the quantile over the
 coalitions give every stage its own time and the waiting that it causes; `queue` becomes the scheduler's
-own change, and what no player explains of the way from the baseline is load: more requests, other
-bursts, heavier work in them.
+own change. What no player explains of the way from the baseline is workload as far as these requests make it
+at the baseline's own arrivals (`paced.py`), and load beyond that: more requests, other bursts, other engines.
 
-Identity: Σ stages + workload + load + unexplained = delta, with the change's workload. With a valid replay
+Identity: Σ stages + workload + load + unexplained = delta. With a valid replay
 nothing is left unexplained: what the repair path could not say of a queue, the replay says. Stages that
 do not play keep their φ. Without one, stages and unexplained are the change's and load is 0.
 
@@ -14,7 +14,7 @@ Intervals: the delete-block jackknife of the current window over the values, the
 being replayed once for all rows: leaving a block out changes who counts, not who queued.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from otel_attrib.analytics.replay.calibrate import Calibrated, calibrate
 from otel_attrib.analytics.replay.engine import Served
 from otel_attrib.analytics.replay.matching import place_rows
 from otel_attrib.analytics.replay.own_wait import Own, Times, own_times
+from otel_attrib.analytics.replay.paced import other_sizes, paced_like
 from otel_attrib.analytics.replay.players import QUEUE, players_of
 from otel_attrib.analytics.replay.shapley import Coalition, coalitions, shapley
 from otel_attrib.analytics.replay.world import Undone
@@ -55,6 +56,7 @@ class Replay:
     r2: float | None
     p99_error: float | None
     stages: dict[str, Estimate]
+    workload: Estimate
     load: Estimate
     unexplained: Estimate
 
@@ -63,18 +65,22 @@ def replay_queue(baseline: Period, current: Period, change: Change, level: float
     """Resolve the queue's part of `change` into the stages that caused it, the scheduler and the load."""
     refused = _not_needed(baseline, current, change, level) or _not_possible(baseline, current)
     if refused is not None:
-        return Replay(*refused, None, None, dict(change.stages), NOTHING, change.unexplained)
+        return Replay(*refused, None, None, dict(change.stages), change.workload, NOTHING, change.unexplained)
     model = calibrate(baseline, current)
     if not model.fit.good and not _waits_changed(change):
         reason = "not needed: waiting did not change (and would not be resolved)"
-        return Replay(True, reason, None, None, dict(change.stages), NOTHING, change.unexplained)
+        return Replay(
+            True, reason, None, None, dict(change.stages), change.workload, NOTHING, change.unexplained
+        )
     if not model.fit.good:
         reason = f"queue, cause unresolved: replaying the baseline missed its waits ({model.fit})"
         figures = model.fit.r2, model.fit.p99_error
-        return Replay(False, reason, *figures, dict(change.stages), NOTHING, change.unexplained)
-    stages, load = _Game(baseline, current, change, level, model).books()
+        return Replay(
+            False, reason, *figures, dict(change.stages), change.workload, NOTHING, change.unexplained
+        )
+    stages, workload, load = _Game(baseline, current, change, level, model).books()
     reason = f"waits replayed: {model.fit} on the baseline"
-    return Replay(True, reason, model.fit.r2, model.fit.p99_error, stages, load, NOTHING)
+    return Replay(True, reason, model.fit.r2, model.fit.p99_error, stages, workload, load, NOTHING)
 
 
 def _not_needed(baseline: Period, current: Period, change: Change, level: float) -> tuple[bool, str] | None:
@@ -127,19 +133,27 @@ class _Game:
         self.own = self._own()
         self._served: dict[Coalition, Served] = {frozenset(): self.as_seen}
 
-    def books(self) -> tuple[dict[str, Estimate], Estimate]:
-        """Return φ of every stage, and the load, which closes the identity."""
+    def books(self) -> tuple[dict[str, Estimate], Estimate, Estimate]:
+        """Return φ of every stage, workload and load, which close the identity."""
         names = (*self.players, QUEUE)
         worth = {some: self.leaving.worth(self._values(some)) for some in coalitions(names)}
         found = {name: self._estimate(value) for name, value in shapley(names, worth).items()}
         change = self.change
         stages = {name: found.get(name, phi) for name, phi in change.stages.items()}
         stages |= {name: phi for name, phi in found.items() if name not in stages}
-        told = sum(phi.value for phi in stages.values()) + change.workload.value
-        start = self._estimate(worth[frozenset()])
-        variance = start.variance + change.before.variance + change.workload.variance
+        told = sum(phi.value for phi in stages.values())
+        rest = change.delta.value - told
+        nothing = worth[frozenset()]
+        if not other_sizes(self.model.current.seen, self.model.baseline.seen):
+            start = self._estimate(nothing)
+            variance = start.variance + change.before.variance + change.workload.variance
+            freedom = min(start.freedom, change.before.freedom)
+            return stages, change.workload, Estimate(rest - change.workload.value, variance, freedom)
+        paced = self.leaving.worth(self._paced())
+        load, start = self._estimate(nothing - paced), self._estimate(paced)
         freedom = min(start.freedom, change.before.freedom)
-        return stages, Estimate(change.delta.value - told, variance, freedom)
+        workload = Estimate(rest - load.value, start.variance + change.before.variance, freedom)
+        return stages, workload, load
 
     def _estimate(self, worth: Floats) -> Estimate:
         return jackknife(worth[:1], worth[1:, None], self.leaving.sizes)[0]
@@ -152,20 +166,36 @@ class _Game:
     def _serve(self, undone: Coalition) -> Served:
         """Serve the arrivals with the changes of these players taken back."""
         if undone not in self._served:
-            world = self.model.current
-            spared = Undone.nothing(world.seen.n, world.idle.size)
-            for name in sorted(undone):
-                spared = spared.beside(self.players[name].undone)
-            self._served[undone] = world.serve(self.model.limits, spared)
+            self._served[undone] = self.model.current.serve(self.model.limits, self._spared(undone))
         return self._served[undone]
+
+    def _spared(self, undone: Coalition) -> Undone:
+        world = self.model.current
+        spared = Undone.nothing(world.seen.n, world.idle.size)
+        for name in sorted(undone):
+            spared = spared.beside(self.players[name].undone)
+        return spared
+
+    def _paced(self) -> Floats:
+        """Return the (n,) values with no change but the requests', which come as the baseline's did."""
+        absent, world = frozenset(self.players), self.model.current
+        seen = replace(world.seen, at=paced_like(world.seen, self.model.baseline.seen))
+        served = replace(world, seen=seen).serve(self.model.limits, self._spared(absent))
+        later = self.own.until_first_token(served, False) - world.wait - world.stay
+        return self._less(absent, later)
 
     def _values(self, present: Coalition) -> Floats:
         """Return the metric's (n,) values with only these players' changes present."""
         absent = frozenset(self.players) - present
+        if not absent and QUEUE in present:  # all is as observed, to the last bit
+            return self.rows.values
+        return self._less(absent, self._later(absent, QUEUE in present))
+
+    def _less(self, absent: Coalition, later: Floats) -> Floats:
+        """Return the values without what absent players did to them directly, first tokens coming `later`."""
         values = self.rows.values - sum(self.players[name].direct for name in sorted(absent))
-        if absent or QUEUE not in present:  # else all is as observed, to the last bit
-            known = self.place >= 0
-            values[known] += self._later(absent, QUEUE in present)[self.place[known]]
+        known = self.place >= 0
+        values[known] += later[self.place[known]]
         return np.asarray(values, dtype=np.float64)
 
     def _later(self, absent: Coalition, scheduler: bool) -> Floats:

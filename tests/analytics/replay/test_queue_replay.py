@@ -34,7 +34,7 @@ def replayed(baseline: Period, current: Period, level: float = 0.99) -> tuple[Ch
 def total(change: Change, replay: Replay) -> float:
     """All lines of the books."""
     stages = sum(phi.value for phi in replay.stages.values())
-    return stages + change.workload.value + replay.load.value + replay.unexplained.value
+    return stages + replay.workload.value + replay.load.value + replay.unexplained.value
 
 
 def caused(period: Simulate, faulty: Any, sound: Any) -> float:

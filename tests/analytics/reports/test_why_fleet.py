@@ -42,6 +42,7 @@ def asked(store: Store) -> Iterator[Asked]:
     [
         ("packet-loss", 3, "network +"),
         ("null-arrival-burst", 3, "more requests arrived, no layer at fault"),
+        ("null-prompt-mix", 3, "the prompts became longer, no layer at fault"),
         ("null-stationary", 0, "shows no regression"),
     ],
 )

@@ -1,6 +1,7 @@
 """`judge_layers`: the books of a change and what was measured beside it, to ms per layer.
 
-ms of layer l = Σ_k φ_k · π(l | k); what π leaves unexplained joins the books' own. Hence
+ms of layer l = Σ_k φ_k · π(l | k); what π leaves unexplained joins the books' own, and so does all that
+layers without evidence of their own would get. Hence
 Σ layers + workload + load + unexplained = delta, asserted. Intervals carry the stages' variances through
 this sum (delta method, lines of the books taken as independent); a share is a ratio to delta.
 """
@@ -14,7 +15,7 @@ from otel_attrib.analytics.books import SUM_TOLERANCE_MS, Books
 from otel_attrib.analytics.columns import Flags, Floats
 from otel_attrib.analytics.evidence.layers import SIGNALS
 from otel_attrib.analytics.evidence.lines import Evidence, LayerLine, Layers
-from otel_attrib.analytics.evidence.model import Judged, judge_view, layer_of, measure
+from otel_attrib.analytics.evidence.model import SPOKEN, Judged, judge_view, layer_of, measure
 from otel_attrib.analytics.evidence.sensors import missing_sensors, what_would_decide
 from otel_attrib.analytics.evidence.signal import COLUMNS, Finding
 from otel_attrib.analytics.evidence.view import View, canonical, look, mirrored
@@ -25,9 +26,6 @@ from otel_attrib.schema.attributes import LAYERS
 
 __all__ = ["judge_layers", "layers_of"]
 
-TOLD = 0.15
-"""Signals weaker than this are not worth a line."""
-NEAR = 0.15
 Mix = dict[str, Floats]
 
 
@@ -182,7 +180,7 @@ def _evidence(findings: Mapping[str, Finding | None], lines: Mapping[str, LayerL
             signal.layer,
         )
         for signal in SIGNALS
-        if (found := findings[signal.name]) is not None and found.strength >= TOLD and found.text
+        if (found := findings[signal.name]) is not None and found.strength >= SPOKEN and found.text
     ]
     size = {layer: lines[layer].ms if layer in lines else 0.0 for layer in (*LAYERS, "unexplained")}
     return tuple(sorted(told, key=lambda e: (-size[e.layer], e.layer, not e.speaks_for, -e.strength, e.name)))
@@ -194,7 +192,7 @@ def _deciding(
     """Say what would decide: missing sensors of layers that are in question, the most probable first."""
     by_layer = {layer: 0.0 for layer in LAYERS}
     for stage, share in view.share.items():
-        for column, part in zip(COLUMNS, judged.pi[stage], strict=True):
+        for column, part in zip(COLUMNS, judged.suspected[stage], strict=True):
             if column != "unexplained":
                 by_layer[layer_of(column)] += share * float(part)
     asked = [layer for layer in sorted(by_layer, key=lambda name: -by_layer[name]) if layer in missing]
@@ -211,7 +209,7 @@ def _coverage(view: View, missing: Mapping[str, object], judged: Judged) -> floa
     """Return the share of the rise that lies on layers whose sensors were read."""
     seen = 0.0
     for stage, share in view.share.items():
-        row = _by_layer(judged.pi[stage])
+        row = _by_layer(judged.suspected[stage])
         seen += share * sum(
             part for layer, part in row.items() if layer not in missing and layer != "unexplained"
         )

@@ -3,8 +3,10 @@
 log-odds of column l for stage k = prior[k][l] + Σ_j ± w_j · s_j over the signals j of l that bear on k, with
 w_j ≥ 0, + for signals that speak for and − for those that speak against; a softmax with a temperature makes
 them π(l | k). Signals in s are 0…1 and monotone in what was measured, so more evidence for a layer never
-lowers it. Three rules stand outside the fit:
+lowers it. Four rules stand outside the fit:
 
+- a layer for which nothing of its own speaks (a counter, steps, a request's own figures, the replayed queue)
+  gets nothing of any stage, whatever its prior: that is unexplained;
 - a layer whose sensors are missing gets at most 0.6 of a stage, the rest is unexplained;
 - a stage whose change is not surely a rise keeps only as much of its row as it is sure (2·P(φ > 0) − 1);
 - waiting whose replay missed its gate is the scheduler's only as far as its own counters say so.
@@ -21,9 +23,11 @@ from otel_attrib.analytics.evidence.signal import COLUMNS, Finding
 from otel_attrib.analytics.evidence.view import View
 from otel_attrib.analytics.evidence.weights import Weights
 
-__all__ = ["CAP", "UNEXPLAINED", "Judged", "judge_view", "layer_of", "measure", "softmax"]
+__all__ = ["CAP", "SPOKEN", "UNEXPLAINED", "Judged", "judge_view", "layer_of", "measure", "softmax"]
 
 CAP = 0.6
+SPOKEN = 0.15
+"""The strength from which on a signal counts as one; below it is noise that no line of a report tells."""
 UNEXPLAINED = COLUMNS.index("unexplained")
 IMPOSSIBLE = -30.0
 WAITING = "queue"
@@ -31,10 +35,14 @@ WAITING = "queue"
 
 @dataclass(frozen=True)
 class Judged:
-    """`pi[stage]` is (columns,) and sums to 1; `p` is (columns,), of the change as a whole."""
+    """`pi[stage]` is (columns,) and sums to 1; `p` is (columns,), of the change as a whole.
+
+    `suspected[stage]` is `pi` before the layers that nothing speaks for lost their part: what to ask about.
+    """
 
     pi: dict[str, Floats]
     p: Floats
+    suspected: dict[str, Floats]
 
 
 def layer_of(column: str) -> str:
@@ -74,8 +82,26 @@ def judge_view(
     pi = {stage: _capped(softmax(row / weights.temperature), missing) for stage, row in logits.items()}
     if view.replay_valid is False and WAITING in pi:
         pi[WAITING] = _unreplayed(strengths)
-    pi = {stage: _doubted(row, view.certain.get(stage, 0.0)) for stage, row in pi.items()}
-    return Judged(pi, _capped(_pooled(logits, view, weights), missing))
+    suspected = {stage: _doubted(row, view.certain.get(stage, 0.0)) for stage, row in pi.items()}
+    pi = {stage: _spoken_for(stage, row, strengths, view) for stage, row in suspected.items()}
+    return Judged(pi, _capped(_pooled(logits, view, weights), missing), suspected)
+
+
+def _spoken_for(stage: str, row: Floats, strengths: Mapping[str, float], view: View) -> Floats:
+    """Move what priors alone deal to a layer to `unexplained`."""
+    heard = {
+        layer_of(signal.layer)
+        for signal in SIGNALS
+        if signal.own and signal.speaks_for and strengths.get(signal.name, 0.0) >= SPOKEN
+    }
+    if stage == WAITING and view.replay_valid:
+        heard.add("scheduler")
+    silent = [number for number, column in enumerate(COLUMNS) if layer_of(column) not in heard]
+    silent.remove(UNEXPLAINED)
+    row = row.copy()
+    row[UNEXPLAINED] += row[silent].sum()
+    row[silent] = 0.0
+    return row
 
 
 def _possible(logits: Floats, view: View) -> Floats:

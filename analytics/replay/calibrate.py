@@ -173,7 +173,9 @@ class _Bench:
             reached = start
             for options in searches:
                 reached = self.better(reached, options(reached))
-            if self.fit(0, reached).r2 > self.fit(0, found).r2 + BETTER:
+            # The first search counts whatever it gained: it may have learnt from the current window.
+            first = start == starts[0] and searches is orders[0]
+            if first or self.fit(0, reached).r2 > self.fit(0, found).r2 + BETTER:
                 found = reached
             fit = self.fit(0, found)
             if fit.r2 >= GOOD and abs(fit.p99_error) <= 1 - GOOD:
@@ -206,11 +208,14 @@ class _Bench:
     def _may_tell(self, best: _Choice, option: _Choice) -> bool:
         """Return whether the current window may decide: of a ceiling only what the baseline never came near.
 
+        A cache whose size is known it may tell of as well.
+
         Requests that wait below a level that the baseline held wait for another reason.
         """
         if option.budget != best.budget:
             return False
         before, both = self.ceilings[0], self.ceilings[0].joined(self.ceilings[1])
         seats = both.seats.max() > HIGHER * before.seats.max()
-        cache = both.cache.max() > HIGHER * before.cache.max()
+        known = option.growing and bool(self.steps[0].room(self.seen[0]))
+        cache = known or both.cache.max() > HIGHER * before.cache.max()
         return (seats or option.seats == best.seats) and (cache or option.cache == best.cache)

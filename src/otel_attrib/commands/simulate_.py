@@ -84,12 +84,13 @@ def _list(as_json: bool) -> int:
 def _simulated(args: argparse.Namespace) -> "Simulation":
     from datetime import UTC, datetime
 
-    from otel_attrib.analytics.windows import parse_time
     from otel_attrib.fleet import load_scenario, simulate
+    from otel_attrib.fleet.bounds import check_start
 
+    start = check_start(args.start, "--start") if args.start else None
     found = simulate(load_scenario(args.scenario, tuple(args.set)), args.seed, fault=not args.no_fault)
-    if args.start:
-        return found.starting(parse_time(args.start))
+    if start:
+        return found.starting(start)
     if args.dsn or args.url or args.out is None:
         return found.starting(datetime.now(UTC).replace(microsecond=0) - found.length)
     return found

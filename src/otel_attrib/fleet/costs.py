@@ -47,6 +47,9 @@ def costs(scenario: Scenario, model: Model, largest: int) -> Costs:
     ranks = fleet.tp
     compute = card.flops * (fleet.compute_efficiency or card.compute_efficiency) * ranks
     memory = card.memory_bandwidth * (fleet.memory_efficiency or card.memory_efficiency)
+    if ranks > 1 and ranks not in card.collectives:
+        known = ", ".join(str(number) for number in (1, *card.collectives))
+        raise UsageError(f"tp = {ranks} was never measured on {card.title}; choose one of {known}")
     begin, bandwidth = card.collectives.get(ranks, (0.0, 1.0))
     cost = np.array(
         [

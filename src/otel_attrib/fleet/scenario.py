@@ -10,6 +10,7 @@ from typing import Any
 
 from otel_attrib.analytics.windows import parse_time
 from otel_attrib.errors import UsageError
+from otel_attrib.fleet.bounds import check_record, shown
 
 __all__ = ["Decoy", "Fault", "Fleet", "Scenario", "Sensors", "Shift", "Windows", "Workload", "scenario_of"]
 
@@ -194,7 +195,8 @@ def _record(kind: type, said: object, place: str) -> Any:
         if name not in known:
             raise UsageError(f"{place}: unknown field {name!r}; there are {', '.join(known)}")
         if not _fits(str(known[name].type), value):
-            raise UsageError(f"{place}: {name} = {value!r} must be {_said(str(known[name].type))}")
+            raise UsageError(f"{place}: {name} = {shown(value)} must be {_said(str(known[name].type))}")
+    check_record(kind.__name__, said, place)
     try:
         return kind(
             **{name: float(value) if _is_float(known[name], value) else value for name, value in said.items()}

@@ -26,13 +26,21 @@ def load_scenario(name_or_path: str, overrides: tuple[str, ...] = ()) -> Scenari
     second.
     """
     text, place = _text(name_or_path)
-    try:
-        said = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as fault:
-        raise UsageError(f"{place} is no TOML: {fault}") from None
+    said = _toml(text, place)
     for override in overrides:
         _put(said, override)
     return scenario_of(Path(name_or_path).stem, said, place)
+
+
+def _toml(text: str, place: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as fault:
+        raise UsageError(f"{place} is no TOML: {fault}") from None
+    except RecursionError:
+        raise UsageError(f"{place} is nested too deeply") from None
+    except ValueError:  # Python's own, of a number with thousands of digits or a day that is none
+        raise UsageError(f"{place} holds a number or a date that cannot be read") from None
 
 
 def _text(name_or_path: str) -> tuple[str, str]:
@@ -59,18 +67,22 @@ def _put(said: dict[str, Any], override: str) -> None:
     table: Any = said
     if path[0] in ("fault", "decoy"):
         entries = said.setdefault(path[0], [])
+        if not isinstance(entries, list):
+            raise UsageError(f"--set {override}: write [[{path[0]}]] in the file, there may be several")
         number = int(path[1]) if len(path) > 1 and path[1].isdecimal() else 1
         if not 1 <= number <= len(entries):
             raise UsageError(f"--set {override}: the scenario has {len(entries)} [[{path[0]}]]")
         table = entries[number - 1]
     else:
         for word in path:
-            table = table.setdefault(word, {})
+            table = table.setdefault(word, {}) if isinstance(table, dict) else None
+    if not isinstance(table, dict):
+        raise UsageError(f"--set {override}: {'.'.join(path)} is no table")
     table[last] = _value(value.strip())
 
 
 def _value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):  # what is no TOML is a text, and may be refused as such
         return text

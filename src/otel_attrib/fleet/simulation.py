@@ -24,6 +24,7 @@ from otel_attrib.fleet.shifts import shifted
 from otel_attrib.fleet.tables import request_table, step_table
 from otel_attrib.fleet.terms import State
 from otel_attrib.fleet.truth import Truth
+from otel_attrib.fleet.work import check_work
 from otel_attrib.fleet.workload import Requests, draw
 
 __all__ = ["Simulation", "paired", "simulate"]
@@ -121,6 +122,7 @@ def simulate(scenario: Scenario, seed: int = 0, fault: bool = True) -> Simulatio
     chosen = scenario if fault else scenario.without_faults()
     rate = scenario.workload.rate or scenario.workload.load * capacity(scenario)
     spans = spans_of(scenario, rate)
+    check_work(scenario, rate, spans)
     base = draw(scenario, rate, spans.end, np.random.default_rng([seed, 1]))
     requests = shifted(scenario, base, rate, spans, seed)
     run, state = _serve(chosen, requests, spans, seed)
@@ -134,6 +136,8 @@ def paired(scenario: Scenario, seed: int = 0) -> tuple[Simulation, Simulation]:
 
 def _check(scenario: Scenario) -> None:
     fleet = scenario.fleet
+    if scenario.devices > 4096:
+        raise UsageError(f"nodes × gpus_per_node is {scenario.devices:,} cards; at most 4,096")
     if fleet.tp < 1 or fleet.gpus_per_node % fleet.tp:
         raise UsageError(f"tp = {fleet.tp} does not divide the {fleet.gpus_per_node} cards of a node")
     if scenario.replicas < len(scenario.models):

@@ -65,8 +65,18 @@ def choose_baseline(
     elif word == SAME_HOUR:
         chosen = _same_hour(asked)
     else:
-        chosen = Choice(parse_window(word, window.start), window)
+        chosen = Choice(_apart(parse_window(word, window.start), word, window), window)
     return Choice(chosen.baseline, chosen.current, chosen.notes + tuple(_since(asked, chosen)))
+
+
+def _apart(baseline: Window, word: str, window: Window) -> Window:
+    """Refuse a baseline that holds requests of the window itself."""
+    if baseline.start < window.end and window.start < baseline.end:
+        raise UsageError(
+            f"--baseline {word} overlaps the window {window}: a request cannot be compared with itself;"
+            " name a stretch that ends before the window starts"
+        )
+    return baseline
 
 
 def _automatic(asked: _Asked) -> Choice:

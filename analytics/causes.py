@@ -3,13 +3,15 @@
 A cause needs enough of the change (lower bound of its share), little left unexplained, a calibrated
 probability above the threshold that was set so that at most 5 % of the answers are wrong, a counter of its
 own (or the replay) that speaks for it, none that speaks against it, 50 rows above the quantile on both
-sides, and clocks that agree to a quarter of the smallest stage it is blamed for.
+sides, and clocks that agree to a quarter of the smallest stage it is blamed for. Of two layers the sum of
+their probabilities must reach the threshold t, and each one's 0.8·t: two that are equally to blame have
+little more than half each, and one well below it is a guess beside a cause.
 """
 
 from dataclasses import dataclass
 
 from otel_attrib.analytics.evidence.lines import Evidence, Layers
-from otel_attrib.analytics.wording import layer_title
+from otel_attrib.analytics.wording import count, digits, layer_title
 
 __all__ = ["AGAINST", "TAIL_ROWS", "Facts", "objections", "set_of"]
 
@@ -17,6 +19,7 @@ SHARE_LOW = 0.4
 UNEXPLAINED = 0.35
 SET_SHARE = 0.25
 SET_TOGETHER = 0.65
+SET_PROBABLE = 0.8  # of the threshold, for each layer of a set
 TAIL_ROWS = 50
 COMPLETE = 0.90
 SPEAKS = 0.3
@@ -58,14 +61,16 @@ def _data(layers: Layers, names: tuple[str, ...], facts: Facts) -> list[str]:
     out = []
     if facts.tail_rows < TAIL_ROWS:
         out.append(
-            f"{facts.tail_rows:.3g} rows lie above the quantile; a cause needs {TAIL_ROWS} on each side"
+            f"{count(facts.tail_rows)} rows lie above the quantile; a cause needs {TAIL_ROWS} on each side"
         )
     if facts.complete < COMPLETE:
         out.append(f"telemetry is {100 * facts.complete:.0f} % complete; 90 % are needed")
     claim = min((layers.claims.get(name, 0.0) for name in names), default=0.0)
     clock = layers.clock_uncertainty_us
     if clock is not None and clock / 1000 >= CLOCK_PART * claim:
-        out.append(f"clocks agree to {clock / 1000:.3g} ms only, too coarse for a stage of {claim:.3g} ms")
+        out.append(
+            f"clocks agree to {digits(clock / 1000)} ms only, too coarse for a stage of {digits(claim)} ms"
+        )
     return out
 
 
@@ -89,7 +94,14 @@ def _rest(layers: Layers) -> list[str]:
 def _probable(layers: Layers, names: tuple[str, ...], threshold: float) -> list[str]:
     p = sum(layers.lines[name].p for name in names)
     words = " and ".join(map(layer_title, names))
-    return [] if p >= threshold else [f"{words} is the cause with p = {p:.2f}; {threshold:.2f} is needed"]
+    if p < threshold:
+        return [f"{words} is the cause with p = {p:.2f}; {threshold:.2f} is needed"]
+    least = SET_PROBABLE * threshold if len(names) > 1 else threshold
+    return [
+        f"{layer_title(name)} is a cause with p = {layers.lines[name].p:.2f}; {least:.2f} is needed of each"
+        for name in names
+        if layers.lines[name].p < least
+    ]
 
 
 def _counters(layers: Layers, name: str) -> list[str]:

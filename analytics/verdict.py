@@ -5,13 +5,14 @@ RULE is the text users see; the constants beside it and in `causes` are the same
 """
 
 from dataclasses import dataclass
+from math import isfinite
 
 from otel_attrib.analytics.blocks import Counts
 from otel_attrib.analytics.causes import Facts, objections, set_of
 from otel_attrib.analytics.evidence.lines import Layers
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import Metric
-from otel_attrib.analytics.wording import layer_title, probability
+from otel_attrib.analytics.wording import count, digits, layer_title, milliseconds, probability
 
 __all__ = [
     "CAUSE",
@@ -43,6 +44,7 @@ LOAD = "LOAD"
 RELATIVE = 0.05
 ROWS_ABOVE = 5
 BLOCKS = 8
+LIKELY = 0.8
 COMPLETE = 0.90
 REST_SHARE = 0.5
 REST_LOW = 0.4
@@ -53,12 +55,14 @@ RULE = (
     "A regression is real when the lower end of the 95 % interval of the rise is above 5 % of the baseline"
     " and above 5 ms (0.5 ms for TPOT and TBT). That needs, in both windows, at least 5 rows above the"
     " quantile (500 requests at P99), requests in at least 8 of the blocks of time and node, and at least"
-    " 90 % of the requests measured. Without a real rise the answer is no regression, unless the interval"
-    " is so wide that a doubling would not have shown. A layer is the CAUSE when the lower end of its share"
+    " 90 % of the requests measured. Without a real rise the answer is no regression, unless a rise above"
+    " that limit is likely all the same (p 0.8 or more), or the interval so wide that a doubling would not"
+    " have shown: then there is too little data to say. A layer is the CAUSE when the lower end of its share"
     " is at least 40 %, at most 35 % stays unexplained, its calibrated probability reaches the threshold, a"
     " counter of its own (or the replayed queue) speaks for it and none against, at least 50 rows lie above"
     " the quantile on both sides, and clocks agree to a quarter of the smallest stage blamed; two layers of"
-    " at least 25 % each and 65 % together are a CAUSE_SET. MIX (other requests) and LOAD (other arrivals)"
+    " at least 25 % each and 65 % together are a CAUSE_SET, where the sum of their probabilities reaches the"
+    " threshold and each of them 80 % of it. MIX (other requests) and LOAD (other arrivals)"
     " need half of the rise, surely 40 %, and LOAD steps that are not 15 % longer at equal work. GLOBAL"
     " means real and not traced to one layer."
 )
@@ -106,9 +110,8 @@ def _too_few(name: str, n: int, level: float) -> str:
     needed = round(ROWS_ABOVE / (1 - level))
     fitting = next((offer for offer in OFFERED_LEVELS if rows_above(n, offer) >= ROWS_ABOVE), None)
     advice = f"take a longer window or --quantile {fitting}" if fitting else "take a longer window"
-    above = f"{rows_above(n, level):.3g}"
     return (
-        f"{n} values in {name} leave {above} above P{100 * level:g};"
+        f"{n} values in {name} leave {count(rows_above(n, level))} above P{100 * level:g};"
         f" {ROWS_ABOVE} are needed ({needed} values): {advice}"
     )
 
@@ -118,12 +121,23 @@ def judge_change(metric: Metric, delta: Estimate, baseline_ms: float) -> Verdict
     low, high = delta.interval()
     limit = threshold(metric, baseline_ms)
     if low > limit:
-        return Verdict(GLOBAL, f"the rise is above {limit:.3g} ms with 95 % confidence")
+        return Verdict(GLOBAL, f"the rise is above {digits(limit)} ms with 95 % confidence")
+    p = delta.probability_above(limit)
+    if p >= LIKELY:
+        return Verdict(INSUFFICIENT, _likely(delta, limit, p))
     if high > max(baseline_ms, metric.least_ms):
-        return Verdict(
-            INSUFFICIENT, f"the interval reaches {high:+.3g} ms: even a doubling would not have shown"
-        )
-    return Verdict(NO_REGRESSION, f"a rise above {limit:.3g} ms is not shown with 95 % confidence")
+        reach = milliseconds(high, sign=True) if isfinite(high) else "any number of"
+        return Verdict(INSUFFICIENT, f"the interval reaches {reach} ms: even a doubling would not have shown")
+    return Verdict(
+        NO_REGRESSION, f"a rise above {digits(limit)} ms is not shown with 95 % confidence, nor likely"
+    )
+
+
+def _likely(delta: Estimate, limit: float, p: float) -> str:
+    return (
+        f"a rise of {milliseconds(delta.value, sign=True)} ms is likely but not sure: it is above"
+        f" {digits(limit)} ms with p {_signed(probability(p))}, and 0.975 is needed"
+    )
 
 
 def conclude(metric: Metric, delta: Estimate, baseline_ms: float, layers: Layers, facts: Facts) -> Verdict:
@@ -140,11 +154,17 @@ def conclude(metric: Metric, delta: Estimate, baseline_ms: float, layers: Layers
     top, pair = layers.ranked[:1], set_of(layers)
     alone = objections(layers, top, facts)
     if not alone:
-        return Verdict(CAUSE, f"{_part(layers, top[0])}{_spoken(layers, top[0])}", top)
-    both = objections(layers, pair, facts) if pair else alone
-    if pair and not both:
+        return _cause(layers, top[0])
+    if pair and not objections(layers, pair, facts):
         return Verdict(CAUSE_SET, " and ".join(_part(layers, name) for name in pair), pair)
+    surer = max(pair, key=lambda name: layers.lines[name].p, default=top[0])
+    if not objections(layers, (surer,), facts):
+        return _cause(layers, surer)
     return Verdict(GLOBAL, f"{verdict.reason}; no layer is named: {alone[0]}")
+
+
+def _cause(layers: Layers, name: str) -> Verdict:
+    return Verdict(CAUSE, f"{_part(layers, name)}{_spoken(layers, name)}", (name,))
 
 
 def _rest_of(layers: Layers) -> Verdict | None:

@@ -3,12 +3,13 @@
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
-from math import isfinite
+from math import floor, isfinite
 
 from otel_attrib.analytics.intervals import Estimate
 
 __all__ = [
     "COLUMNS",
+    "count",
     "digits",
     "layer_title",
     "milliseconds",
@@ -43,16 +44,27 @@ def layer_title(layer: str) -> str:
 
 
 def digits(number: float) -> str:
-    """Write a number with three digits that matter, thousands as thousands: 0.0123, 4.5, 7280, 12300."""
-    return f"{number:.3g}" if abs(number) < 1000 else f"{number:.0f}"
+    """Write a number with three digits that matter, thousands as thousands: 0.0123, 4.5, 7280, 12,300."""
+    return f"{number:.3g}" if abs(number) < 999.5 else _whole(number)
+
+
+def _whole(number: float, sign: str = "") -> str:
+    """Write a whole number, from five digits on with commas between thousands."""
+    return f"{number:{sign}{',' if abs(number) >= 9999.5 else ''}.0f}"
+
+
+def count(number: float) -> str:
+    """Write how many as a whole number, rounded down: 49.9 rows are not yet 50."""
+    return str(floor(number))
 
 
 def milliseconds(value: float, sign: bool = False) -> str:
-    """Write a time with three digits that matter."""
+    """Write a time with three digits that matter: 0.12, 45.6, 789, 12,300."""
     size = abs(value)
     decimals = 0 if size >= 100 else 1 if size >= 10 else 2
     shown = 0.0 if round(value, decimals) == 0 else value  # never -0.00
-    return f"{shown:{'+' if sign else ''}.{decimals}f}"
+    mark = "+" if sign else ""
+    return f"{shown:{mark}.{decimals}f}" if decimals else _whole(shown, mark)
 
 
 def signed(ms: float) -> str:

@@ -112,13 +112,18 @@ def _without(counts: Ints, block: int | None) -> Ints:
 
 
 def _tail(values: Floats, parts: Floats, n: int, below: int, level: float, by: float) -> tuple[float, Floats]:
-    """Return the quantile and its K stages from sorted upper rows, of which `below` more lie underneath."""
+    """Return the quantile and its K stages from sorted upper rows, of which `below` more lie underneath.
+
+    The stages add up to the quantile: a displayed number beyond the rows at hand is met in proportion.
+    """
     first, last = harrell_davis.rank_window(n, level)
     first, last = max(first, below + 1), min(last, below + values.size)
     near = slice(first - below - 1, last - below)
     weight = rank_weights(n, level, first, last)
     tilted = shift(weight, values[near], by)
-    return float(weight @ values[near]) + by, tilted @ parts[near]
+    quantile, stages = float(weight @ values[near]) + by, tilted @ parts[near]
+    whole = float(stages.sum())
+    return quantile, stages * (quantile / whole) if by and whole else stages
 
 
 def baseline_side(rows: Rows, cells: Cells, blocks: tuple[Ints, Ints], level: float, by: float) -> Baseline:

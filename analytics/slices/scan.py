@@ -36,9 +36,13 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Slices, which entries lie in one of them, and what the rest did."""
+    """Slices, which entries lie in one of them, and what the rest did.
+
+    `members` flags each slice's entries of the current window, those of earlier slices left out.
+    """
 
     slices: tuple[Slice, ...]
+    members: tuple[Flags, ...]
     inside: Flags
     global_: bool
     complement_share: float
@@ -52,6 +56,7 @@ def scan(leaves: Leaves, level: float, significant: float = SIGNIFICANT) -> Scan
     late = leaves.block >= leaves.early
     excess = _excess(leaves, np.ones(leaves.n.size, dtype=np.bool_), rate)
     found: list[Slice] = []
+    members: list[Flags] = []
     inside = np.zeros(leaves.n.size, dtype=np.bool_)
     cuboids = plan_cuboids(leaves)
     while len(found) < AT_MOST and excess > 0 and _excess(leaves, ~inside, rate) >= LEAST_SHARE * excess:
@@ -67,10 +72,11 @@ def scan(leaves: Leaves, level: float, significant: float = SIGNIFICANT) -> Scan
         words = named({name: leaves.dims[name].labels[code] for name, code in best[0]})
         requests, over = int(leaves.n[here].sum()), int(leaves.exceed[here].sum())
         found.append(Slice(words, requests, over, round(share, 6), best[1]))
+        members.append(here)
         inside |= mine
     outside = _excess(leaves, ~inside, rate) / excess if excess > 0 else 0.0
     moved = excess > 0 and outside >= COMPLEMENT and _rose(leaves.keep(~inside), rate, rng)
-    return Scan(tuple(found), inside, bool(moved), float(max(0.0, outside)), float(excess))
+    return Scan(tuple(found), tuple(members), inside, bool(moved), float(max(0.0, outside)), float(excess))
 
 
 def _members(leaves: Leaves, where: Where) -> Flags:

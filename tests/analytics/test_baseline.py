@@ -166,3 +166,22 @@ def test_near_1970_nothing_overflows(store: Store) -> None:
     window = Window(start, start + QUARTER)
 
     assert start == choose(store, window=window).baseline.end
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "2026-05-08T12:00:00Z..2026-05-08T12:15:00Z",
+        "2026-05-08T11:50:00Z..2026-05-08T12:00:01Z",
+        "2026-05-08T12:14:59Z..2026-05-08T13:00:00Z",
+        "2026-05-08T12:05:00Z..2026-05-08T12:06:00Z",
+    ],
+    ids=["the same", "into it", "out of it", "inside"],
+)
+def test_a_baseline_that_shares_time_with_the_window_is_refused(store: Store, typed: str) -> None:
+    """A request cannot be both sides of a comparison; windows that only touch, or lie apart, can be."""
+    with pytest.raises(UsageError, match="overlaps the window"):
+        choose(store, typed)
+
+    for apart in ("2026-05-08T11:45:00Z..2026-05-08T12:00:00Z", "2026-05-08T12:15:00Z..2026-05-08T12:30:00Z"):
+        assert apart == str(choose(store, apart).baseline)

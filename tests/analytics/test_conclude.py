@@ -113,6 +113,38 @@ def test_two_layers() -> None:
 
 
 @pytest.mark.parametrize(
+    ("gpu", "cpu", "named"),
+    [
+        (0.56, 0.56, ("gpu", "cpu")),
+        (0.55, 0.9, ()),
+        (0.9, 0.55, ()),
+        (0.34, 0.66, ()),
+        (0.3, 0.3, ()),
+    ],
+)
+def test_each_of_two_layers_is_probable(gpu: float, cpu: float, named: tuple[str, ...]) -> None:
+    """Each of a pair reaches 0.8 of the threshold (0.56 of 0.7), or neither is named beside the other."""
+    both = layers({"gpu": 38.0, "cpu": 34.0}, evidence=(OWN, replace(OWN, layer="cpu", part="cpu")))
+
+    assert named == verdict(probable(both, gpu=gpu, cpu=cpu)).layers
+
+
+def test_the_surer_of_two_is_named_alone() -> None:
+    """A pair with a guess in it leaves the surer layer, when that one meets a cause's rules by itself."""
+    both = layers({"gpu": 46.0, "cpu": 44.0}, evidence=(OWN, replace(OWN, layer="cpu", part="cpu")))
+    said = verdict(probable(both, gpu=0.2, cpu=0.8))
+
+    assert ("CAUSE", ("cpu",)) == (said.word, said.layers)
+    assert "GLOBAL" == verdict(probable(both, gpu=0.2, cpu=0.69)).word
+
+
+def probable(found: Layers, **p: float) -> Layers:
+    """The layers with other probabilities."""
+    lines = {name: replace(found.lines[name], p=value) for name, value in p.items()}
+    return replace(found, lines={**found.lines, **lines})
+
+
+@pytest.mark.parametrize(
     ("word", "line", "share"),
     [
         ("MIX", "workload", 50.0),

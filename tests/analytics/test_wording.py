@@ -2,12 +2,20 @@
 
 import pytest
 
-from otel_attrib.analytics.wording import digits, milliseconds, percent, probability, reach, wrapped
+from otel_attrib.analytics.wording import count, digits, milliseconds, percent, probability, reach, wrapped
 
 
 @pytest.mark.parametrize(
     ("number", "expected"),
-    [(0.01234, "0.0123"), (4.5, "4.5"), (103.4, "103"), (999.4, "999"), (7283.0, "7283"), (0.0, "0")],
+    [
+        (0.01234, "0.0123"),
+        (4.5, "4.5"),
+        (103.4, "103"),
+        (999.4, "999"),
+        (7283.0, "7283"),
+        (2e5, "200,000"),
+        (0.0, "0"),
+    ],
 )
 def test_digits(number: float, expected: str) -> None:
     """Three digits that matter, and thousands are no powers of ten."""
@@ -15,11 +23,25 @@ def test_digits(number: float, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ms", "expected"), [(871.3, "871"), (10.44, "10.4"), (0.005, "0.01"), (-0.001, "0.00"), (-12.3, "-12.3")]
+    ("ms", "expected"),
+    [
+        (871.3, "871"),
+        (10.44, "10.4"),
+        (0.005, "0.01"),
+        (-0.001, "0.00"),
+        (-12.3, "-12.3"),
+        (4e6, "4,000,000"),
+    ],
 )
 def test_milliseconds(ms: float, expected: str) -> None:
     """Three digits that matter, and nought has no sign of its own."""
     assert expected == milliseconds(ms)
+
+
+@pytest.mark.parametrize(("number", "expected"), [(29.9, "29"), (50.0, "50"), (49.999, "49")])
+def test_count(number: float, expected: str) -> None:
+    """A count is whole, and never more than there is."""
+    assert expected == count(number)
 
 
 def test_shares_and_probabilities_are_never_surer_than_they_are() -> None:

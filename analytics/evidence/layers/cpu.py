@@ -6,6 +6,7 @@ One card alone speaks against it.
 
 from otel_attrib.analytics.evidence.signal import NOTHING, Finding, Signal, rise, saturate
 from otel_attrib.analytics.evidence.view import View
+from otel_attrib.analytics.wording import digits
 
 __all__ = ["SIGNALS"]
 
@@ -50,7 +51,7 @@ def _tokenizer(view: View) -> Finding | None:
         return None
     strength = saturate(ratio - 1.1, 0.5) * saturate(view.of("tokenize"), 0.2)
     return (
-        Finding(strength, f"tokenising takes {ratio:.2g} times as long per prompt token")
+        Finding(strength, f"tokenising takes {digits(ratio)} times as long per prompt token")
         if strength > 0
         else NOTHING
     )

@@ -22,6 +22,7 @@ from otel_attrib.analytics.evidence.signal import (
     saturate,
 )
 from otel_attrib.analytics.evidence.view import View
+from otel_attrib.analytics.wording import digits
 
 __all__ = ["SIGNALS"]
 
@@ -54,7 +55,7 @@ def _load_slower(view: View) -> Finding | None:
         return None
     moved = abs(rate[1] - rate[0]) if rate is not None else 0.0
     strength = saturate(ratio - 1.05, 0.3) * (1 - saturate(moved, 0.05))
-    return Finding(strength, f"KV loads take {ratio:.2g} times as long at the same hit rate")
+    return Finding(strength, f"KV loads take {digits(ratio)} times as long at the same hit rate")
 
 
 def _when_between_cards(measure: Measure) -> Measure:

@@ -8,6 +8,7 @@ from math import log
 
 from otel_attrib.analytics.evidence.signal import NOTHING, Finding, Signal, saturate
 from otel_attrib.analytics.evidence.view import View
+from otel_attrib.analytics.wording import digits
 
 __all__ = ["SIGNALS"]
 
@@ -34,7 +35,7 @@ def _preempted(view: View) -> Finding | None:
     per_request = view.work.change("preemptions")
     size = max(per_request, 10 * step.change if step is not None else 0.0)
     before, after = view.work.figures.get("preemptions", (0.0, 0.0))
-    text = f"{before:.2g} → {after:.2g} preemptions a request"
+    text = f"{digits(before)} → {digits(after)} preemptions a request"
     return Finding(saturate(size, 0.1), text) if size > 0.01 else NOTHING
 
 
@@ -56,7 +57,9 @@ def _more_chunks(view: View) -> Finding | None:
     before, after = view.work.figures["prefill_chunks"]
     strength = saturate(after / before - 1.1 if before else 0.0, 0.3)
     return (
-        Finding(strength, f"{before:.2g} → {after:.2g} prefill chunks a request") if strength > 0 else NOTHING
+        Finding(strength, f"{digits(before)} → {digits(after)} prefill chunks a request")
+        if strength > 0
+        else NOTHING
     )
 
 
@@ -81,8 +84,8 @@ def _waiting(view: View) -> Finding | None:
     fewer = max(0.0, 1 - running.after / running.before) if running.before else 0.0
     strength = saturate(waiting.change, 2.0) * saturate(fewer, 0.1)
     text = (
-        f"{waiting.before:.2g} → {waiting.after:.2g} requests wait"
-        f" while {running.before:.2g} → {running.after:.2g} run"
+        f"{digits(waiting.before)} → {digits(waiting.after)} requests wait"
+        f" while {digits(running.before)} → {digits(running.after)} run"
     )
     return Finding(strength, text) if strength > 0 else NOTHING
 
@@ -95,7 +98,7 @@ def _prompts_crowd(view: View) -> Finding | None:
     before, after = (prompt.before / max(output.before, 1.0), prompt.after / max(output.after, 1.0))
     asked = max(1.0, view.work.demand[1] / view.work.demand[0]) if view.work.demand[0] else 1.0
     strength = saturate(after / before / asked - 1.3, 1.0)
-    text = f"{before:.2g} → {after:.2g} prompt tokens a step for each output token"
+    text = f"{digits(before)} → {digits(after)} prompt tokens a step for each output token"
     return Finding(strength, text) if strength > 0 else NOTHING
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from otel_attrib.analytics.evidence.signal import NOTHING, Finding, saturate
 from otel_attrib.analytics.evidence.view import View
+from otel_attrib.analytics.wording import digits
 
 __all__ = [
     "Measure",
@@ -45,7 +46,7 @@ def slower_per_byte(what: str, words: str) -> Measure:
             return None
         ratio, trust = found
         strength = saturate(ratio - 1 - STEADY, 0.3) * trust
-        text = f"{words} take {ratio:.2g} times as long per byte on {view.hit.name()}"
+        text = f"{words} take {digits(ratio)} times as long per byte on {view.hit.name()}"
         return Finding(strength, text) if strength > 0 else NOTHING
 
     return measure

@@ -183,6 +183,19 @@ def test_displayed_numbers_are_met(rows: Make) -> None:
     assert displayed == pytest.approx((change.before.value, change.after.value), abs=1e-9)
 
 
+def test_tail_accounting_meets_what_no_row_reaches(rows: Make) -> None:
+    """Displayed numbers beyond all rows at hand (a sketch's upper bound) are met by the tail's stages too."""
+    random = np.random.default_rng(13)
+    before, after = (rows(np.round(random.lognormal(2, 0.1, (900, 3)))) for _ in range(2))
+    displayed = (float(before.values.max()) + 0.3, float(after.values.max()) + 1.7)
+
+    change = split(before, after, displayed)
+
+    expected = displayed[1] - displayed[0]
+    assert expected == pytest.approx(lines(change).sum(), abs=1e-9)
+    assert expected == pytest.approx(sum(e.value for e in change.tail_accounting.values()), abs=1e-9)
+
+
 def test_blocks_do_not_split_a_request(rows: Make) -> None:
     """Gaps of one request leave together, whichever blocks they were put into."""
     random = np.random.default_rng(12)

@@ -16,6 +16,7 @@ from otel_attrib.schema.store import Store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 QUARTER = timedelta(minutes=15)
+HOUR = "2026-05-01T12:00:00Z..2026-05-01T13:00:00Z"
 AT = "2026-05-01T12:30:00Z"
 CODES = {
     "cause": 3,
@@ -205,6 +206,7 @@ def test_diff_of_two_machines(
         (("diff", "version=1", "version=2", "--where", "version=1"), "version is chosen twice"),
         (("diff", "version=1", "version=2", "--quantile", "1"), "not strictly between 0 and 1"),
         (("diff", "", "1h"), "a side is empty"),
+        (("why", "--window", HOUR, "--baseline", HOUR), f"--baseline {HOUR} overlaps the window"),
         (("why", "--baseline", "yesterday"), "'yesterday' is no duration"),
         (("why", "--baseline", "same-hour", "--window", "2d"), "longer than a day"),
     ],

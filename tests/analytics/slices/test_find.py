@@ -1,6 +1,7 @@
 """The slices found are the requests that were made slower."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,3 +103,13 @@ def test_same_rows_same_answer() -> None:
     first, second = (find_slices(baseline, current, 0.99) for _ in range(2))
 
     assert first.slices == second.slices
+
+
+def test_gaps_are_counted_as_requests() -> None:
+    """Of rows that are gaps, four a request, a slice counts the requests."""
+    (before, _), (after, slowed) = made(1, 0), made(2, 15, lambda d: d["node"] == 2)
+    by_four = np.arange(after.n) // 4
+    grouped = replace(after, cluster=by_four)
+    (plain,), (found,) = (find_slices(before, rows, 0.99).slices for rows in (after, grouped))
+
+    assert (int(slowed.sum()), np.unique(by_four[slowed]).size) == (plain.requests, found.requests)

@@ -5,14 +5,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from otel_attrib.analytics.analysis import analyse
 from otel_attrib.analytics.books import Books, no_change
 from otel_attrib.analytics.evidence import Layers, judge_layers
 from otel_attrib.analytics.intervals import Estimate
-from otel_attrib.analytics.period import NO_TABLE, Period
+from otel_attrib.analytics.metric import METRICS
+from otel_attrib.analytics.period import NO_TABLE, Period, rows_of
 from otel_attrib.schema.attributes import LAYERS
 
 Scenes = Callable[..., Any]
@@ -216,3 +219,42 @@ def test_any_books_balance(quiet_pair: tuple[Period, Period]) -> None:
         assert all(np.isclose(sum(row.values()), 1.0) for row in found.pi.values())
 
     balance()
+
+
+@pytest.mark.parametrize("unread", [False, True])
+@pytest.mark.parametrize("without_steps", [False, True])
+@pytest.mark.parametrize("layer", FAULTS)
+def test_no_ms_without_own_evidence(scene: Scenes, layer: str, unread: bool, without_steps: bool) -> None:
+    """A layer that gets anything of any stage is spoken for by itself, or by the replayed queue."""
+    found: Layers = scene(**FAULTS[layer], unread=unread, without_steps=without_steps).judged()
+    heard = {e.layer for e in found.evidence if e.own and e.speaks_for}
+
+    for stage, row in found.pi.items():
+        allowed = heard | ({"scheduler"} if stage == "queue" and found.replay_valid else set())
+        assert {name for name in LAYERS if row[name]} <= allowed
+    assert {name for name in LAYERS if found.lines[name].ms} <= heard | {"scheduler"}
+
+
+@pytest.mark.parametrize("kept", [(), ("queue_us", "prefill_us")], ids=["no stages", "two stages"])
+def test_latencies_alone_blame_no_layer(scene: Scenes, kept: tuple[str, ...]) -> None:
+    """Where only latencies (or two stages) are known every layer gets 0 ms, and all is unexplained."""
+    made = scene(stages={"prefill": 1.6}, hit=lambda node, engine: True, without_steps=True, unread=True)
+    before, after = (bare(made.period(after), kept) for after in (False, True))
+    report = analyse(before, after, metric=METRICS["ttft"])
+
+    assert report.delta is not None and report.delta.interval()[0] > 5
+    assert dict.fromkeys(LAYERS, 0.0) == {name: line.ms for name, line in report.layers.items()}
+    assert {(0.0, 0.0)} == {line.ci for line in report.layers.values()}
+    assert report.delta.value == pytest.approx(sum(report.rest.values()), abs=1e-6)
+    assert "GLOBAL" == report.verdict.word
+
+
+def bare(period: Period, kept: tuple[str, ...]) -> Period:
+    """The period as an import of latencies gives it: other stages and figures unknown."""
+    known = ("ttft_us", "tpot_us", *kept)
+    figures = {"preemptions", "prefill_chunks", "batch_size_mean", "cached_tokens"}
+    requests = period.requests
+    for at, name in enumerate(requests.column_names):
+        if (name.endswith("_us") and name not in known) or name in figures:
+            requests = requests.set_column(at, name, pa.nulls(len(requests), pa.float64()))
+    return replace(period, requests=requests, rows=rows_of(requests, METRICS["ttft"]))

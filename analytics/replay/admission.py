@@ -26,7 +26,7 @@ def admit(
     tokens: Floats,
     residual: Floats,
     limits: tuple[float, float, float, bool],
-    costs: tuple[float, float, float],
+    costs: tuple[float, float, float, float],
     start: tuple[float, float, float],
     occupied: Floats,
     timed: bool,
@@ -34,17 +34,17 @@ def admit(
     """Return (n,) ms of each request's first step and first token, and how often it had to give way.
 
     The arrays are those of `engine.Demand`, of one engine and in order of arrival. `limits` are seats,
-    cache, budget and growing; `costs` the engine's idle, base and per_decode; `start` its opens and taken,
-    and tokens a step; `occupied` too is the engine's; see `engine.Engine`. One function, for a call in
-    plain Python would double what a request costs. Time is kept twice, in ms and in steps: a request keeps
-    its seat for a number of steps, however long the prompts of others make them.
+    cache, budget and growing; `costs` the engine's idle, base, per_decode and per_idle; `start` its opens
+    and taken, and tokens a step; `occupied` too is the engine's; see `engine.Engine`. One function, for a
+    call in plain Python would double what a request costs. Time is kept twice, in ms and in steps: a request
+    keeps its seat for a number of steps, however long the prompts of others make them.
     """
     seats, cache, budget, growing = limits
-    least, base, per_decode = costs
+    least, base, per_decode, per_idle = costs
     now, before, pace_before = start
     idle = least
     if timed:
-        idle, per_decode = 1.0, 0.0  # the clock of steps ticks in ms
+        idle, per_decode, per_idle = 1.0, 0.0, 0.0  # the clock of steps ticks in ms
     n = at.size
     entered, first_token, gave_way = np.zeros(n), np.zeros(n), np.zeros(n)
     left, remain = np.zeros(n), tokens.copy()  # tokens to compute; steps from the next token to the last
@@ -73,7 +73,7 @@ def admit(
                 comes, then = queued, at[queued]
             else:
                 then, comes = loading[0]
-            pace = idle + per_decode * decoding
+            pace = idle + per_idle * decoding
             full = np.inf
             if growth > 0.0:
                 full = now + max(1.0, (cache - used) / growth) * pace
@@ -95,7 +95,7 @@ def admit(
                     decoding -= 1
             if decoding > 0 and then <= full:
                 now += residual[comes]
-                passed = residual[comes] / (idle + per_decode * decoding)
+                passed = residual[comes] / pace
                 step += passed
                 used += growth * passed
         while len(leaving) > 0 and leaving[0][0] <= step:
@@ -217,7 +217,7 @@ def admit(
                 done.append(request)
         if count == 0:
             # All that are there wait for a copy, a seat or room: on to the first to give it, or to come.
-            pace = idle + per_decode * decoding
+            pace = idle + per_idle * decoding
             then = loading[0][0] if len(loading) > 0 else np.inf
             if queued < n and at[queued] > now:
                 then = min(then, at[queued])
@@ -233,7 +233,8 @@ def admit(
             now = then
             continue
         mean = speeds / count
-        lasts = max(least, base * mean + works) + per_decode * mean * decoding + copies
+        computing = base * mean + works + per_decode * mean * decoding
+        lasts = max(least + per_idle * decoding, computing) + copies
         now += lasts
         passed = lasts if timed else 1.0
         step += passed

@@ -70,17 +70,18 @@ class Demand:
 class Engine:
     """One engine: its limits, its steps, and what it was at when the first of the requests came.
 
-    A step with prompts lasts max(idle, base · speed + Σ work) + per_decode · speed · sequences + copies, one
-    without idle + per_decode · sequences. opens: when it lets the first one in. occupied: after how many
-    steps each earlier request leaves, ascending; they hold `taken` tokens of cache when the window opens.
-    timed: seats are kept for a time, `tokens` being ms, because it is not known how long a step without
-    prompts takes.
+    A step without prompts lasts idle + per_idle · sequences; one with at least as long, or
+    base · speed + Σ work + per_decode · speed · sequences; and copies. opens: when it lets the first one in.
+    occupied: after how many steps each earlier request leaves, ascending; they hold `taken` tokens of cache
+    when it opens. timed: seats are kept for a time, `tokens` being ms, because it is not known how long a
+    step without prompts takes.
     """
 
     limits: Limits = Limits()
     idle: float = 0.0
     base: float = 0.0
     per_decode: float = 0.0
+    per_idle: float = 0.0
     opens: float = 0.0
     occupied: Floats = field(default_factory=lambda: np.zeros(0))
     taken: float = 0.0
@@ -121,7 +122,12 @@ def _serve(demand: Demand, rows: slice, engine: Engine) -> tuple[Floats, Floats,
         demand.tokens[rows],
         demand.residual[rows],
         (float(limits.seats), float(limits.cache), float(limits.budget), bool(limits.growing)),
-        (max(float(engine.idle), LEAST_STEP), float(engine.base), float(engine.per_decode)),
+        (
+            max(float(engine.idle), LEAST_STEP),
+            float(engine.base),
+            float(engine.per_decode),
+            float(engine.per_idle),
+        ),
         (float(engine.opens), float(engine.taken), 0.0 if engine.timed else 1.0),
         engine.occupied,
         engine.timed,

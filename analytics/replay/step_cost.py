@@ -1,9 +1,9 @@
 """What a step of the engine costs, and each prompt's own part of the steps that computed several.
 
-A step of p prompt tokens beside d sequences that decode lasts max(idle, base + slope · p) + per_decode · d:
-below `idle` ms the weights' way from memory takes longer than the computing. Prompts computed together
-all see the whole step as their prefill; a request's speed is how long its steps took against what they
-should have taken, and its own work is its tokens at that speed.
+A step of p prompt tokens beside d sequences that decode lasts the longer one of idle + per_idle · d, the
+weights' and the cache's way from memory, and base + slope · p + per_decode · d, the computing. Prompts
+computed together all see the whole step as their prefill; a request's speed is how long its steps took
+against what they should have taken, and its own work is its tokens at that speed.
 """
 
 from dataclasses import dataclass
@@ -27,17 +27,18 @@ SPEEDS = (0.05, 20.0)
 
 @dataclass(frozen=True)
 class StepCost:
-    """ms of a step, (engines,) each: at least `idle`, else base + slope · prompt tokens; and per sequence."""
+    """ms of a step, (engines,) each: without prompts idle and per_idle a sequence; with, as above."""
 
     idle: Floats
     base: Floats
     slope: Floats
     per_decode: Floats
+    per_idle: Floats
 
     def lasts(self, engine: Ints, prompt: Floats, decode: Floats) -> Floats:
         """Return ms of steps of these engines with these tokens."""
-        computing = self.base[engine] + self.slope[engine] * prompt
-        return np.maximum(self.idle[engine], computing) + self.per_decode[engine] * decode
+        computing = self.base[engine] + self.slope[engine] * prompt + self.per_decode[engine] * decode
+        return np.maximum(self.idle[engine] + self.per_idle[engine] * decode, computing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def step_cost(engine: Ints, prompt: Floats, decode: Floats, lasted: Floats, engi
     return StepCost(*found)
 
 
-def _fit(prompt: Floats, decode: Floats, lasted: Floats) -> tuple[float, float, float, float] | None:
+def _fit(prompt: Floats, decode: Floats, lasted: Floats) -> tuple[float, float, float, float, float] | None:
     """Return idle, base, slope and what a sequence adds, by least squares over steps of larger prompts.
 
     A busy engine has few steps without prompts: then no step is shorter than one in twenty was.
@@ -86,10 +87,13 @@ def _fit(prompt: Floats, decode: Floats, lasted: Floats) -> tuple[float, float, 
     design = np.column_stack([np.ones(int(large.sum())), prompt[large], decode[large]])
     base, slope, per_decode = np.linalg.lstsq(design, lasted[large], rcond=None)[0].tolist()
     per_decode = max(0.0, per_decode)
-    rest = lasted - per_decode * decode
-    without = int((~some).sum()) >= LEAST_ALONE
-    idle = float(np.median(rest[~some]) if without else np.quantile(rest, 0.05))
-    return max(0.0, idle), max(0.0, base), max(0.0, slope), per_decode
+    without, per_idle = int((~some).sum()) >= LEAST_ALONE, per_decode
+    if without:
+        design = np.column_stack([np.ones(int((~some).sum())), decode[~some]])
+        per_idle = max(0.0, float(np.linalg.lstsq(design, lasted[~some], rcond=None)[0][1]))
+    rest = lasted - per_idle * decode
+    idle = float(rest[~some].mean() if without else np.quantile(rest, 0.05))
+    return max(0.0, idle), max(0.0, base), max(0.0, slope), per_decode, per_idle
 
 
 def passed_between(
@@ -126,7 +130,7 @@ def _cost_of_requests(
         if code >= 0 and own.stop - own.start >= LEAST_STEPS:
             lines[:, code] = _line_of(tokens[own], computing[own], alone[own])
     none = np.zeros(engines)
-    return StepCost(none, lines[0], lines[1], none)
+    return StepCost(none, lines[0], lines[1], none, none)
 
 
 def _line_of(tokens: Floats, took: Floats, alone: Flags) -> tuple[float, float]:

@@ -99,7 +99,7 @@ class Steps:
         for engine, rows in by_engine(self.engine):
             own = rows.start + np.flatnonzero(some[rows])
             if engine >= 0 and own.size >= LEAST_STEPS:
-                rest = self.lasted[own] - cost.per_decode[engine] * np.nan_to_num(self.decode[own])
+                rest = self.lasted[own] - cost.per_idle[engine] * np.nan_to_num(self.decode[own])
                 idle[engine] = max(0.0, float(np.median(rest)))
         return idle
 

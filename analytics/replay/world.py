@@ -124,6 +124,7 @@ class World:
                 idle=0.0 if self.timed else float(self.idle[code] * decoding[code]),
                 base=float(self.cost.base[code]),
                 per_decode=float(self.cost.per_decode[code]),
+                per_idle=float(self.cost.per_idle[code]),
                 opens=self.opens.get(code, 0.0),
                 occupied=self.occupied.get(code, np.zeros(0)),
                 taken=self.taken.get(code, 0.0),

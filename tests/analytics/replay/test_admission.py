@@ -49,7 +49,7 @@ def requests(seed: int, n: int = 3000) -> tuple[Any, ...]:
 )
 def test_compiled_is_plain(limits: tuple[float, float, float, bool], timed: bool) -> None:
     """Both give the same times to the last bit, whatever limit binds, in either clock of steps."""
-    given = (*requests(1), limits, (8.0, 4.0, 0.05), (3.0, 50.0, 1.0), np.arange(1.0, 40.0, 8), timed)
+    given = (*requests(1), limits, (8.0, 4.0, 0.05, 0.1), (3.0, 50.0, 1.0), np.arange(1.0, 40.0, 8), timed)
     plain, compiled = admit(*given), admission()(*given)
 
     assert plain[0].tolist() == compiled[0].tolist()
@@ -85,7 +85,7 @@ def test_a_cache_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) 
     given = (
         *requests(2, 300),
         (8.0, 6000.0, 512.0, True),
-        (8.0, 4.0, 0.05),
+        (8.0, 4.0, 0.05, 0.1),
         (0.0, 0.0, 1.0),
         np.zeros(0),
         False,

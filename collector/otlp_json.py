@@ -14,6 +14,7 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from otel_attrib.collector.json_fault import FAULTS, json_fault
 from otel_attrib.errors import DataError
 
 __all__ = ["parse"]
@@ -31,10 +32,10 @@ def parse(message: type[Message], body: bytes) -> Message:
     """Make a `message` from JSON bytes; `DataError` says what is wrong, and in which field."""
     try:
         return message(**_arguments(message.DESCRIPTOR, json.loads(body)))
-    except RecursionError as fault:
-        raise DataError("nested too deeply") from fault
-    except (TypeError, ValueError, OverflowError) as fault:
+    except json.JSONDecodeError as fault:
         raise DataError(str(fault)) from fault
+    except (*FAULTS, TypeError, OverflowError) as fault:
+        raise DataError(json_fault(fault)) from fault
 
 
 def _arguments(descriptor: Any, document: object) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as MappingType
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from otel_attrib.collector.imports.stamps import UNITS
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
 
-__all__ = ["COUNTS", "DURATIONS", "NAMES", "STAMPS", "TEXTS", "Mapping", "pairs", "units"]
+__all__ = ["COUNTS", "DURATIONS", "NAMES", "STAMPS", "TEXTS", "Mapping", "pairs", "said_units", "units"]
 
 STAMPS: Final = ("arrival", "queued", "scheduled", "first_token", "last_token")
 """Moments of a request in the order in which they happen."""
@@ -63,6 +63,8 @@ class Mapping:
     columns: MappingType[str, str]
     units: MappingType[str, str]
     constants: MappingType[str, str]
+    said: frozenset[str] = frozenset()
+    """The times whose unit somebody said."""
 
     @property
     def stamps(self) -> tuple[str, ...]:
@@ -95,6 +97,7 @@ class Mapping:
             {**same, **{name: column for name, (column, _) in suffixed.items()}, **self.columns},
             {**self.units, **{name: unit for name, (_, unit) in suffixed.items()}},
             self.constants,
+            self.said | suffixed.keys(),
         )
         if not whole.stamps:
             example = f"--map arrival={header[0]}" if header else "--map arrival=COLUMN"
@@ -102,6 +105,15 @@ class Mapping:
                 f"no moment is mapped: give at least one of {', '.join(STAMPS)}, as in {example}"
             )
         return whole
+
+    def bare(self, header: Sequence[str]) -> list[str]:
+        """Durations that a column is called like, without a unit: theirs if the column holds numbers."""
+        taken = {*self.columns, *self.columns.values(), *self.constants}
+        return [name for name in DURATIONS if name in header and name not in taken]
+
+    def also(self, durations: Iterable[str]) -> "Mapping":
+        """Return it with these durations read from the columns called like them."""
+        return replace(self, columns={**self.columns, **{name: name for name in durations}})
 
     def unused(self, header: Sequence[str]) -> list[str]:
         """Columns of the table that are not read."""
@@ -134,3 +146,9 @@ def units(given: Iterable[str]) -> dict[str, str]:
             )
         found.update(dict.fromkeys((name,) if name else _TIMED, unit))
     return found
+
+
+def said_units(given: Iterable[str]) -> frozenset[str]:
+    """Return the times whose unit `--unit` says, of words that `units` takes."""
+    names = [word.rpartition(":")[0] for word in given]
+    return frozenset(_TIMED if "" in names else names)

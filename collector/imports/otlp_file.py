@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from otel_attrib.collector.imports.framing import Torn, frames
 from otel_attrib.collector.imports.recognise import signal_of_json, signal_of_protobuf
+from otel_attrib.collector.json_fault import FAULTS, json_fault
 from otel_attrib.collector.signals import Signal
 
 __all__ = ["BadPart", "Part", "parts"]
@@ -57,7 +58,7 @@ def parts(stream: BinaryIO) -> Iterator[Part | BadPart]:
 def _is_json_line(line: bytes) -> bool:
     try:
         return line.endswith(b"\n") and isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
+    except FAULTS:
         return False
 
 
@@ -68,8 +69,8 @@ def _line_parts(lines: Iterable[bytes]) -> Iterator[Part | BadPart]:
         place = f"line {number}"
         try:
             document = json.loads(line)
-        except (ValueError, RecursionError) as fault:
-            yield BadPart(place, f"no JSON: {getattr(fault, 'msg', fault)}")
+        except FAULTS as fault:
+            yield BadPart(place, f"no JSON: {json_fault(fault)}")
         else:
             yield _json_part(place, document, line)
 
@@ -101,15 +102,22 @@ def _json_parts(text: str) -> Iterator[Part | BadPart]:
         place, seen = f"line {line}", at
         try:
             document, end = _DECODER.raw_decode(text, at)
-        except (ValueError, RecursionError) as fault:
-            yield BadPart(place, f"no JSON: {getattr(fault, 'msg', fault)}")
+        except FAULTS as fault:
+            yield BadPart(place, f"no JSON: {json_fault(fault)}")
             at = _next_line(text, at)
             continue
         if isinstance(document, list):
-            yield from (_json_part(place, one, json.dumps(one).encode()) for one in document)
+            yield from (_listed_part(place, one) for one in document)
         else:
             yield _json_part(place, document, text[at:end].encode())
         at = end
+
+
+def _listed_part(place: str, document: Any) -> Part | BadPart:
+    try:
+        return _json_part(place, document, json.dumps(document).encode())
+    except FAULTS as fault:  # writing goes a little less deep than reading
+        return BadPart(place, f"no JSON: {json_fault(fault)}")
 
 
 def _json_part(place: str, document: Any, written: bytes) -> Part | BadPart:

@@ -1,5 +1,6 @@
 """One row of a table as a request: dimensions, sizes, how it ended, when, and how long its stages took."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping as MappingType
@@ -147,9 +148,19 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return ",".join(map(_text, value))
+        return ",".join(_written(part) if isinstance(part, list | dict) else _text(part) for part in value)
+    if isinstance(value, dict):
+        return _written(value)
     text = str(value).lower() if isinstance(value, bool) else str(value).strip()
     return text.encode("utf-8", "replace").decode()  # JSON may hold halves of characters
+
+
+def _written(value: Any) -> str:
+    """Return what is nested as JSON again."""
+    try:
+        return json.dumps(value, default=str)
+    except RecursionError:
+        raise ValueError("a value is nested too deeply") from None
 
 
 def _count(name: str, value: Any) -> float | None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
-__all__ = ["UNITS", "Stamp", "number", "parse_stamp", "wall_nanoseconds"]
+__all__ = ["UNITS", "Stamp", "is_number", "number", "parse_stamp", "shown", "wall_nanoseconds"]
 
 UNITS: Final = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 """Unit of a numeric stamp → nanoseconds."""
@@ -15,6 +15,7 @@ _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9})\d*)?\s*(Z|z|UTC|[+-]\d\d:?\d\d)?"
 )
 _DIGITS = 30
+_SHOWN = 40
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -27,20 +28,40 @@ class Stamp:
     zoned: bool = True
 
 
+def shown(value: Any) -> str:
+    """Write a cell for a message: as in the file, and short."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text):,} characters)"
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell holds a number, were it one too large to be used; an empty one holds none."""
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal | float):
+        return False
+    try:
+        return not Decimal(str(value).strip()).is_nan()
+    except InvalidOperation:
+        return False
+
+
 def number(value: Any) -> Decimal | None:
     """The number in a cell, exactly; None for an empty one. ValueError for anything else."""
     if value is None or isinstance(value, str) and not value.strip():
         return None
     if isinstance(value, bool) or not isinstance(value, (int, str, Decimal, float)):
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{shown(value)} is no number")
     try:
         found = Decimal(str(value).strip())
     except InvalidOperation:
-        raise ValueError(f"{value!r} is no number") from None
+        raise ValueError(f"{shown(value)} is no number") from None
     if found.is_nan():
         return None
     if found.is_infinite() or found.adjusted() > _DIGITS:
-        raise ValueError(f"{value!r} is too large a number")
+        raise ValueError(f"{shown(value)} is too large a number")
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO
 
+from otel_attrib.collector.imports.bare import Bare
 from otel_attrib.collector.imports.clocks import Clock, Survey, declared, detected
 from otel_attrib.collector.imports.durations import origin_of
 from otel_attrib.collector.imports.mapping import Mapping
@@ -39,7 +40,9 @@ def survey(stream: BinaryIO, mapping: Mapping, options: Options, written: dateti
     """Read the whole table once; `written` (the file's time) places a table that has no wall clock."""
     names = header(stream, mapping.columns.values())
     mapping = mapping.completed(names)
-    seen, count = _seen(stream, mapping)
+    bare = Bare(mapping.bare(names))
+    seen, count = _seen(stream, mapping, bare)
+    mapping = mapping.also(bare.durations)
     stamps = [name for name in mapping.stamps if name in seen.columns]
     if not stamps:
         raise DataError(
@@ -56,16 +59,17 @@ def survey(stream: BinaryIO, mapping: Mapping, options: Options, written: dateti
         shift_ns=shift,
     )
     doubts = seen.doubtful_units(mapping.units) if placed and not options.start else []
-    notes = [*placed, *doubts, *_remarks(seen)]
+    notes = [*placed, *doubts, *_remarks(seen), *bare.remarks(mapping)]
     return Surveyed(plan, count, mapping.unused(names), notes)
 
 
-def _seen(stream: BinaryIO, mapping: Mapping) -> tuple[Survey, int]:
+def _seen(stream: BinaryIO, mapping: Mapping, bare: Bare) -> tuple[Survey, int]:
     seen, count = Survey(), 0
     for row in rows(stream):
         count += 1
         if isinstance(row, Bad):
             continue
+        bare.add(row)
         try:
             seen.add(stamps_of(row, mapping))
         except ValueError:

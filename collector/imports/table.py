@@ -5,20 +5,22 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, BinaryIO
 
+from otel_attrib.collector.json_fault import FAULTS, json_fault
 from otel_attrib.errors import DataError
 
 __all__ = ["Bad", "Row", "header", "rows"]
 
 _SEEN = 200
+_LONG = 1000  # digits: int() refuses a few thousand
 _PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row as it stands in the file; numbers of JSON are exact."""
+    """One row as it stands in the file; numbers of JSON are exact, NaN is None, Infinity stays."""
 
     line: int
     cells: dict[str, Any]
@@ -51,12 +53,18 @@ def rows(stream: BinaryIO) -> Iterator[Row | Bad]:
 def header(stream: BinaryIO, wanted: Iterable[str] = ()) -> list[str]:
     """Columns of the first rows, in order of appearance; it reads on while a wanted one was not met."""
     seen: dict[str, None] = {}
-    for number, row in enumerate(row for row in rows(stream) if isinstance(row, Row)):
+    number, first_bad = 0, ""
+    for row in rows(stream):
+        if isinstance(row, Bad):
+            first_bad = first_bad or f": line {row.line}: {row.reason}"
+            continue
         if number >= _SEEN and seen.keys() >= set(wanted):
             break
         seen.update(dict.fromkeys(row.cells))
+        number += 1
     if not seen:
-        raise DataError("no row that can be read: JSON Lines, a JSON array, CSV or Parquet is expected")
+        expected = first_bad or ": JSON Lines, a JSON array, CSV or Parquet is expected"
+        raise DataError(f"no row that can be read{expected}")
     return list(seen)
 
 
@@ -66,7 +74,9 @@ def _parquet(stream: BinaryIO) -> Iterator[Row | Bad]:
 
     stream.seek(0)
     try:
-        batches = parquet.ParquetFile(stream).iter_batches()
+        file = parquet.ParquetFile(stream)
+        _check_names(file.schema_arrow.names)
+        batches = file.iter_batches()
         cells = (row for batch in batches for row in batch.to_pylist())
         yield from (Row(number, row) for number, row in enumerate(cells, start=1))
     except (pa.ArrowException, OSError) as fault:
@@ -74,7 +84,22 @@ def _parquet(stream: BinaryIO) -> Iterator[Row | Bad]:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_float=Decimal, parse_constant=lambda _: None)
+    return json.loads(text, parse_float=_exact, parse_int=_whole, parse_constant=_constant)
+
+
+def _exact(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent that no number has
+        return Decimal("Infinity")
+
+
+def _whole(text: str) -> int | Decimal:
+    return int(text) if len(text) < _LONG else Decimal(text)
+
+
+def _constant(name: str) -> Decimal | None:
+    return None if name == "NaN" else Decimal(name)
 
 
 def _json_lines(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
@@ -86,16 +111,20 @@ def _json_lines(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
 def _object(line: int, written: str) -> Row | Bad:
     try:
         cells = _loads(written)
-    except ValueError as fault:
-        return Bad(line, f"no JSON: {fault}")
+    except FAULTS as fault:
+        return Bad(line, f"no JSON: {_where(fault)}")
     return Row(line, cells) if isinstance(cells, dict) else Bad(line, "no JSON object")
+
+
+def _where(fault: Exception) -> str:
+    return str(fault) if isinstance(fault, json.JSONDecodeError) else json_fault(fault)
 
 
 def _json_array(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
     try:
         found = _loads(text.read())
-    except ValueError as fault:
-        raise DataError(f"a JSON array that cannot be read: {fault}") from fault
+    except FAULTS as fault:
+        raise DataError(f"a JSON array that cannot be read: {_where(fault)}") from fault
     for place, cells in enumerate(found, start=1):
         yield Row(place, cells) if isinstance(cells, dict) else Bad(place, "no JSON object")
 
@@ -106,6 +135,7 @@ def _csv(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
     reader = csv.reader(text, delimiter=max(",;\t", key=sample.count))
     try:
         names = [name.strip() for name in next(reader, [])]
+        _check_names(names)
         for cells in reader:
             if cells:
                 yield _record(reader.line_num, names, cells)
@@ -113,7 +143,13 @@ def _csv(text: io.TextIOWrapper) -> Iterator[Row | Bad]:
         raise DataError(f"line {reader.line_num}: no CSV: {fault}") from fault
 
 
+def _check_names(names: list[str]) -> None:
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"column {twice} stands twice in the header: rename one of them")
+
+
 def _record(line: int, names: list[str], cells: list[str]) -> Row | Bad:
     if len(cells) != len(names):
-        return Bad(line, f"{len(cells)} cells under {len(names)} column names")
+        return Bad(line, f"{len(cells)} cell{'s' * (len(cells) != 1)} under {len(names)} column names")
     return Row(line, dict(zip(names, cells, strict=True)))

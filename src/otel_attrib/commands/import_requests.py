@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from otel_attrib.collector.imports import files
-from otel_attrib.collector.imports.mapping import NAMES, STAMPS, Mapping, pairs, units
+from otel_attrib.collector.imports.mapping import NAMES, STAMPS, Mapping, pairs, said_units, units
 from otel_attrib.collector.imports.request import Request
 from otel_attrib.collector.imports.requests_table import Tally, deliver, refuse_bad, rehearse
 from otel_attrib.collector.imports.retention import expiry_note
@@ -109,7 +109,8 @@ class Summary:
 
 def run(args: argparse.Namespace) -> Summary:
     """Read the table twice: once to understand it, once to send it."""
-    mapping = Mapping(pairs("--map", args.map), units(args.unit), pairs("--set", args.set, _constants()))
+    constants = pairs("--set", args.set, _constants())
+    mapping = Mapping(pairs("--map", args.map), units(args.unit), constants, said_units(args.unit))
     options = Options(args.clock, args.ttft_from, args.start)
     with files.opened(args.file) as stream:
         found = survey(stream, mapping, options, files.modified(args.file))

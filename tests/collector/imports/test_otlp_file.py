@@ -139,3 +139,27 @@ def test_large_requests_are_cut_between_resources() -> None:
     body = (CAPTURES / "vllm_otlp_grpc_traces_004.pb").read_bytes()
 
     assert 31 * 300 == tally(body * 300).items["traces"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (100_000 * "[", "nested too deeply"),
+        (200_000 * '{"a":', "nested too deeply"),
+        ('{"resourceSpans":' + 9000 * "9" + "}", "a number of thousands of digits"),
+    ],
+)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_json_that_no_parser_takes(wrong: str, reason: str, end: str) -> None:
+    """Endless nesting and endless numbers are one bad part, in words of ours."""
+    (part,) = parts(io.BytesIO((wrong + end).encode()))
+
+    assert BadPart("line 1", f"no JSON: {reason}") == part
+
+
+@pytest.mark.parametrize("depth", range(900, 1001, 10))
+def test_an_array_as_deep_as_can_be_read(depth: int) -> None:
+    """What can just be read and not be written again is a bad part or none, never a fault."""
+    found = list(parts(io.BytesIO(f'[{{"resourceSpans": {"[" * depth}{"]" * depth}}}]'.encode())))
+
+    assert 1 == len(found)

@@ -225,3 +225,10 @@ def test_units() -> None:
     assert ("ns", "ms") == (units(["arrival:ns", "ms"])["arrival"], units(["arrival:ns", "ms"])["queued"])
     with pytest.raises(UsageError, match="--unit 'h'"):
         units(["h"])
+
+
+def test_nested_texts() -> None:
+    """What is nested in a text column is JSON again, without a type of Python's."""
+    (request,) = requests([GOOD | {"model": {"a": [1.5, None]}, "tenant": ["x", {"b": True}]}])
+
+    assert {"model": '{"a": ["1.5", null]}', "tenant": 'x,{"b": true}'} == request.texts

@@ -70,3 +70,23 @@ def test_start_must_be_a_moment() -> None:
     assert 1_700_158_623_000_000_000 == wall_nanoseconds("2023-11-16T18:17:03Z")
     with pytest.raises(ValueError, match="RFC 3339"):
         wall_nanoseconds("yesterday")
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        (Decimal("1E+40"), "1E+40 is too large a number"),
+        (10**40, f"1{'0' * 39}… (41 characters) is too large a number"),
+        ("inf", "'inf' is too large a number"),
+        (True, "true is no number"),
+        ([Decimal("1.5")], "a list is no number"),
+        ({"a": Decimal("1.5")}, "an object is no number"),
+        ("x" * 50, f"'{'x' * 39}… (52 characters) is no number"),
+    ],
+)
+def test_a_refusal_shows_the_cell_as_the_file_does(cell: Any, told: str) -> None:
+    """No type of Python's stands in a message, and no cell makes it long."""
+    with pytest.raises(ValueError) as caught:
+        number(cell)
+
+    assert told == str(caught.value)

@@ -16,7 +16,8 @@ A regression is called when the lower end of the interval is above 5 % of the
 baseline and above 5 ms (0.5 ms for TPOT and TBT). That needs, in both windows,
 5 rows above the quantile (500 requests at P99; 100 at --quantile 0.95) spread
 over 8 of the 20 time slices, and 90 % of the requests measured; to name a
-cause it needs 50 rows above the quantile.
+cause it needs 50 rows above the quantile. A rise that is likely (p 0.8 or more)
+and not sure is INSUFFICIENT, not an all-clear.
 
 --trace ID explains one slow request instead: each of its stages beside the
 requests like it (same service, model and size) within --window of it, and what

@@ -28,7 +28,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.process import cpu_s
-
 from otel_attrib.demo.arrivals import load
 from otel_attrib.demo.client import Exchange, exchange
 from otel_attrib.demo.environment import VLLM_VERSION, ensure_model, ensure_vllm, server_environment

@@ -1,9 +1,9 @@
 """Ways to name the slices that stalled. All but the first are written here from their definitions.
 
-The product's scan was changed twice with these cases and simulated fleets in sight (no slice rises because the
-others fell; the scan ends when a tenth of the excess is left), so they are no unseen test of it. It runs as it does on latencies, with sessions for
-requests and bad ones for exceedances, but without its permutation test: that there is an anomaly is given,
-and a single anomalous minute has too few blocks to deal out.
+The product's scan was changed twice with these cases and simulated fleets in sight (no slice rises because
+the others fell; the scan ends when a tenth of the excess is left), so they are no unseen test of it. It runs
+as it does on latencies, with sessions for requests and bad ones for exceedances, but without its permutation
+test: that there is an anomaly is given, and a single anomalous minute has too few blocks to deal out.
 """
 
 from collections.abc import Callable

@@ -63,11 +63,11 @@ def test_each_gap_takes_its_own_step() -> None:
 
 def test_parts_never_exceed_the_gap() -> None:
     """Overlapping steps and long idle times are cut to what the gap holds."""
-    gaps = np.array([300.0, 900.0, 640.0])
+    gaps = [300.0, 900.0, 640.0]
     parts, _ = split(request(), gaps, steps())
 
     assert (parts >= 0).all()
-    assert (parts.sum(axis=1) <= gaps + 1e-9).all()
+    assert (parts.sum(axis=1) <= np.array(gaps) + 1e-9).all()
     assert 300 == pytest.approx(parts[0].sum())
     assert 850 / 930 * 300 == pytest.approx(parts[0, 1])
 

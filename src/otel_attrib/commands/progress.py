@@ -9,7 +9,7 @@ __all__ = ["counted"]
 
 @contextmanager
 def counted(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error that moves by what the yielded function is called with; no total, no end in sight."""
+    """A bar on standard error that moves by what the yielded function is given; the end may be unknown."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return

@@ -16,7 +16,7 @@ from typing import Any
 # vLLM's environment has these, the project's own does not.
 import torch  # type: ignore[import-not-found]
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # type: ignore[import-not-found]
-from transformers import (  # type: ignore[import-not-found]
+from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     PreTrainedTokenizerFast,

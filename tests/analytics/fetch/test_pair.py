@@ -51,8 +51,9 @@ def test_rows_that_can_matter_give_the_path_of_all_rows(
     baseline, current = fetch_pair(store, chosen, WINDOWS, BOTH, cap=5000, states=False)
     everything = fetch_period(store, chosen, WINDOWS[1], exact=True)
     blocks = [block_ids(period.rows, period.window) for period in (baseline, current)]
+    assert baseline.displayed is not None and current.displayed is not None
     shown = baseline.displayed, current.displayed
-    change = decompose(baseline.rows, current.rows, 0.99, *blocks, displayed=shown)
+    change = decompose(baseline.rows, current.rows, 0.99, blocks[0], blocks[1], shown)
     assert current.upper is not None
     whole = over_whole(change, baseline.rows, current.rows, current.upper, 0.99)
     expected = walk(change.back.restore(everything.rows), everything.rows.parts, 0.99)
@@ -71,8 +72,9 @@ def test_a_missed_floor_gives_no_certificate(store: Store, requests: Requests) -
     fill(store, requests, FAULTS["slower"])
     baseline, current = fetch_pair(store, METRICS["ttft"], WINDOWS, BOTH, cap=5000, states=False)
     blocks = [block_ids(period.rows, period.window) for period in (baseline, current)]
+    assert baseline.displayed is not None and current.displayed is not None
     shown = baseline.displayed, current.displayed
-    change = decompose(baseline.rows, current.rows, 0.99, *blocks, displayed=shown)
+    change = decompose(baseline.rows, current.rows, 0.99, blocks[0], blocks[1], shown)
     upper = current.upper
     assert upper is not None
     limit = harrell_davis.quantile(upper.rows.values, 0.8)

@@ -92,7 +92,8 @@ def replayed(run: Run, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
 
 def waited(run: Run) -> np.ndarray:
     """Ms from arrival to the first step as the kernel has them."""
-    return run.requests[:, REQUEST("scheduled")] * 1000 - run.at
+    ms: np.ndarray = run.requests[:, REQUEST("scheduled")] * 1000 - run.at
+    return ms
 
 
 def test_waits_for_a_cache_that_grows(run: Run) -> None:

@@ -24,10 +24,10 @@ MORE = 1.02  # of the request rate
 WORTH_NAMING = 0.2  # share of the change from which a layer is one of a set
 
 
-def answer(report: Report) -> Iterator[str]:
+def answer(report: Report, indent: str = "") -> Iterator[str]:
     """Return the headline, then the verdict with its reason and the interval of the change."""
-    yield from wrapped(f"{_name(report)} {_what(report)}", others="  ")
-    yield from wrapped(f"{report.verdict.word}: {report.verdict.reason}.{_sureness(report)}")
+    yield from wrapped(f"{_name(report)} {_what(report)}", indent, f"{indent}  ")
+    yield from wrapped(f"{report.verdict.word}: {report.verdict.reason}.{_sureness(report)}", indent, indent)
 
 
 def named_layers(report: Report) -> tuple[str, ...]:

@@ -68,3 +68,31 @@ def test_other_faults_of_the_system_are_not_the_outputs(monkeypatch: pytest.Monk
 
     with pytest.raises(PermissionError):
         main(["sql", "SELECT 1"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("why", "--where", "tenant=\udcff\udcfe"),
+        ("diff", "version=\udcff", "version=2"),
+        ("diff", "version=1", "version=2@\udcff"),
+        ("top", "--by", "\udcff"),
+        ("trace", "\udcff"),
+        ("sql", "SELECT '\udcff'"),
+        ("simulate", "rtt", "--set", "fleet.service=\udcff"),
+        ("import", "requests", "x.csv", "--map", "arrival=\udcff"),
+        ("import", "samples", "x.csv", "--set", "node=\udcff"),
+        ("doctor", "--dsn", "chdb:///tmp/\udcff"),
+    ],
+    ids=" ".join,
+)
+def test_bytes_that_are_no_text_are_refused(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Wherever a word of the command line is not in UTF-8, one line shows its bytes, with exit code 2."""
+    assert 2 == main(words)
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"otel-attrib {words[0]}: ")
+    assert line.endswith(" is not in UTF-8")
+    assert "\\xff" in line

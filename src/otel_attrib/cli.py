@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from otel_attrib import __version__
-from otel_attrib.errors import MissingExtra, OtelAttribError
+from otel_attrib.errors import MissingExtra, OtelAttribError, UsageError
 
 __all__ = ["COMMANDS", "main", "parser"]
 
@@ -74,6 +74,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     named = next((word for word in words if not word.startswith("-")), "")
     try:
+        _check_text(named, words)
+        if named == "watch" and "--once" not in words:
+            from otel_attrib.commands.stopping import ends_at_once
+
+            with ends_at_once():
+                return _run(named, words)
         return _run(named, words)
     except OtelAttribError as fault:
         return _failed(named, fault)
@@ -101,6 +107,15 @@ def _run(named: str, words: Sequence[str]) -> int:
         return code
     finally:
         sys.stdout.flush()  # what cannot be written is a fault of this command, not of the interpreter's end
+
+
+def _check_text(named: str, words: Sequence[str]) -> None:
+    """Refuse bytes that are no text before any part has to; the words that `run` hands on are not ours."""
+    for word in words if named != "run" else ():
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageError(f"{os.fsencode(word)!r} is not in UTF-8"[1:]) from None
 
 
 def _failed(named: str, fault: OtelAttribError) -> int:

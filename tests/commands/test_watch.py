@@ -115,15 +115,40 @@ def test_once_is_quiet(store: Store, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_once_without_requests(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty store is said to be so, not judged."""
-    assert 0 == typed(store, *ONCE)
-    assert "no service and model has" in capsys.readouterr().out
+    """Where nothing can be judged, that is said, and the exit code is that of an open question."""
+    assert 4 == typed(store, *ONCE)
+    assert 4 == typed(store, *ONCE, "--json")
+    out = capsys.readouterr().out
+    assert "no service and model has" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_once_with_too_short_a_baseline(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second of baseline has too few requests to learn from: no all-clear, though nothing changed."""
+    fill(store, slower=1.0)
+
+    assert 4 == typed(store, "--once", "--at", AT, "--window", "4m", "--baseline", "1s")
+    assert "nothing is judged" in " ".join(capsys.readouterr().out.split())
+
+
+def test_lines_are_at_most_80_columns(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is said of a slow service with a long name is broken at 80 columns, its indent counted."""
+    fill(store, slower=3.0, service="checkout-assistant-for-the-web-shop-in-europe-west")
+
+    assert typed(store, *ONCE) in (3, 4)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith("  ") for line in lines[1:])
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--alarms-a-day", "0"), "--alarms-a-day 0 is not above 0"),
+        (("--alarms-a-day", "0"), "--alarms-a-day 0 is no number above 0"),
+        (("--alarms-a-day", "nan"), "--alarms-a-day nan is no number above 0"),
+        (("--alarms-a-day", "inf"), "--alarms-a-day inf is no number above 0"),
+        (("--alarms-a-day", "-1"), "--alarms-a-day -1 is no number above 0"),
         (("--at", "newest"), "--at goes with --once"),
     ],
 )
@@ -190,3 +215,42 @@ def test_a_signal_ends_it_well(tmp_path: Path) -> None:
         said = process.stdout.read(), process.stderr.read()
 
     assert (0, ("", "")) == (process.returncode, said)
+
+
+STARTING = """
+import os, signal, sys
+from otel_attrib import cli
+from otel_attrib.commands import watch_
+place, number = sys.argv[1], int(sys.argv[2])
+def killed(*_, **__):
+    os.kill(os.getpid(), number)
+    raise SystemExit("still there")
+if place == "parsing":
+    cli.parser = killed
+elif place == "opening":
+    from otel_attrib.schema import store
+    store.connect = killed
+else:
+    watch_._loop = killed
+sys.exit(cli.main(["watch", "--dsn", "chdb://memory/early", "--dry-run"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("place", ["parsing", "opening", "looping"])
+def test_a_signal_before_the_loop_ends_it_well(place: str, number: int) -> None:
+    """A watch that is stopped before it looks for the first time ends with 0 as well."""
+    words = [sys.executable, "-c", STARTING, place, str(int(number))]
+
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+
+    assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_signals_are_given_back() -> None:
+    """What a caller does on a signal is what it was once `main` has returned."""
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+
+    assert 2 == main(["watch", "--alarms-a-day", "0", "--dsn", "chdb://memory/given_back"])
+
+    assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))

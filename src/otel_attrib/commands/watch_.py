@@ -14,7 +14,8 @@ running service) the store can only be read, so they go to the service's OTLP
 receiver, which files them. A store that does not answer is asked again later.
 
 --once judges the last --window once, for cron: exit code 0 when nothing got
-slower, else that of `why` (3 or 4). Otherwise Ctrl-C or SIGTERM ends it with 0.
+slower, 4 when no service has requests enough to be judged, else that of `why`
+(3 or 4). Otherwise Ctrl-C or SIGTERM ends it with 0.
 """
 
 import argparse
@@ -54,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Watch until told to stop, or judge once."""
+    from math import inf
+
     from otel_attrib.analytics.detection.watcher import Watcher
     from otel_attrib.analytics.filters import parse_filter
     from otel_attrib.analytics.metric import metric_named
@@ -63,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     from otel_attrib.errors import UsageError
     from otel_attrib.schema.store import chosen, connect
 
-    if args.alarms_a_day <= 0:
-        raise UsageError(f"--alarms-a-day {args.alarms_a_day:g} is not above 0")
+    if not 0 < args.alarms_a_day < inf:
+        raise UsageError(f"--alarms-a-day {args.alarms_a_day:g} is no number above 0")
     if args.at != "now" and not args.once:
         raise UsageError("--at goes with --once: a watch looks at now")
     dsn, url = chosen(args.dsn, args.url)
@@ -97,6 +100,7 @@ def _way_to_keep(args: argparse.Namespace, store: "Store", url: str | None) -> "
 def _once(watcher: "Watcher", keep: "Callable[[ReportRow], None]", args: argparse.Namespace) -> int:
     from otel_attrib.analytics.question import end_of
     from otel_attrib.analytics.windows import parse_duration
+    from otel_attrib.analytics.wording import wrapped
     from otel_attrib.commands.answer import EXIT
 
     length = parse_duration(args.window).total_seconds()
@@ -110,8 +114,9 @@ def _once(watcher: "Watcher", keep: "Callable[[ReportRow], None]", args: argpars
         keep(judged.row)
         _say(judged, args.json)
     if not found and not args.json:
-        print(_quiet(watcher, args.window))
-    return max((EXIT[judged.report.verdict.word] for judged in found), default=0)
+        print("\n".join(wrapped(_quiet(watcher, args.window))))
+    quiet = EXIT["NO_REGRESSION" if watcher.detectors else "INSUFFICIENT"]
+    return max((EXIT[judged.report.verdict.word] for judged in found), default=quiet)
 
 
 def _quiet(watcher: "Watcher", window: str) -> str:
@@ -122,32 +127,37 @@ def _quiet(watcher: "Watcher", window: str) -> str:
 
 
 def _loop(watcher: "Watcher", keep: "Callable[[ReportRow], None]", args: argparse.Namespace) -> int:
-    import signal
+    from otel_attrib.analytics.windows import parse_duration
+    from otel_attrib.commands.stopping import raises
+
+    seconds = parse_duration(args.interval).total_seconds()
+    try:
+        with raises():
+            _look_again_and_again(watcher, keep, args.json, seconds)
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _look_again_and_again(
+    watcher: "Watcher", keep: "Callable[[ReportRow], None]", as_json: bool, seconds: float
+) -> None:
     import sys
     import time
 
-    from otel_attrib.analytics.windows import parse_duration
     from otel_attrib.errors import StoreError
 
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    seconds = parse_duration(args.interval).total_seconds()
-    signal.signal(signal.SIGTERM, stop)
     trouble = ""
-    try:
-        while True:
-            started = time.monotonic()
-            try:
-                _look(watcher, keep, args.json)
-                trouble = ""
-            except StoreError as fault:
-                if str(fault) != trouble:  # said once, however long it lasts
-                    print(f"otel-attrib watch: {fault}; asking again", file=sys.stderr, flush=True)
-                trouble = str(fault)
-            time.sleep(max(0.0, seconds - (time.monotonic() - started)))
-    except KeyboardInterrupt:
-        return 0
+    while True:
+        started = time.monotonic()
+        try:
+            _look(watcher, keep, as_json)
+            trouble = ""
+        except StoreError as fault:
+            if str(fault) != trouble:  # said once, however long it lasts
+                print(f"otel-attrib watch: {fault}; asking again", file=sys.stderr, flush=True)
+            trouble = str(fault)
+        time.sleep(max(0.0, seconds - (time.monotonic() - started)))
 
 
 def _look(watcher: "Watcher", keep: "Callable[[ReportRow], None]", as_json: bool) -> None:
@@ -166,6 +176,7 @@ def _say(judged: "Judged", as_json: bool) -> None:
 
     from otel_attrib.analytics.headline import answer
     from otel_attrib.analytics.windows import rfc3339
+    from otel_attrib.analytics.wording import wrapped
 
     row = judged.row
     if as_json:
@@ -183,5 +194,5 @@ def _say(judged: "Judged", as_json: bool) -> None:
         print(json.dumps(body, ensure_ascii=False), flush=True)
         return
     series = " ".join(word for word in (row.service, row.model) if word)
-    print(f"{rfc3339(row.time)[:19]}Z {series} {row.state} (since {rfc3339(row.onset)[11:19]}Z)")
-    print("\n".join(f"  {line}" for line in answer(judged.report)), flush=True)
+    head = f"{rfc3339(row.time)[:19]}Z {series} {row.state} (since {rfc3339(row.onset)[11:19]}Z)"
+    print("\n".join([*wrapped(head, others="    "), *answer(judged.report, indent="  ")]), flush=True)

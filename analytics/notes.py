@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from otel_attrib.analytics.blocks import Counts
 from otel_attrib.analytics.windows import Window
+from otel_attrib.analytics.wording import digits
 
 __all__ = ["changed_coverage", "means_of", "never_observed", "note_all", "note_new_work"]
 
@@ -98,7 +99,7 @@ def _mix(means: dict[str, tuple[float, float]]) -> Iterator[str]:
 def _load(means: dict[str, tuple[float, float]]) -> Iterator[str]:
     old, new = means["requests_per_s"]
     if old and new and abs(new / old - 1) > WORTH_SAYING:
-        yield f"requests/s went {old:.3g} → {new:.3g}"
+        yield f"requests/s went {digits(old)} → {digits(new)}"
 
 
 def _failures(baseline: Counts, current: Counts) -> Iterator[str]:

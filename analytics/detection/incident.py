@@ -13,6 +13,7 @@ from otel_attrib.analytics.question import Question
 from otel_attrib.analytics.report import Report
 from otel_attrib.analytics.verdict import threshold
 from otel_attrib.analytics.windows import Window
+from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.reports import ReportRow
 
 __all__ = ["AGAIN_S", "LASTING", "OPEN", "OVER", "SMALL", "Incident", "size_of", "time_of"]
@@ -60,14 +61,12 @@ class Incident:
             baseline=Window(onset - before, onset),
             current=Window(onset, time_of(max(until, self.alarm.onset + 1))),
             where=Filter(tuple(sorted(chosen.items()))),
-            notes=(f"the watch saw {self.alarm.ratio:.2g} times the usual exceedances",),
+            notes=(f"the watch saw {digits(self.alarm.ratio)} times the usual exceedances",),
         )
 
     def row(self, report: Report, now: float, state: str) -> ReportRow:
         """Return the row of `reports` that keeps an answer."""
         body = report.as_dict()
-        layers = {name: line["ms"] for name, line in body["layers"].items()}
-        top = max(layers, key=lambda name: (layers[name], name)) if layers else ""
         return ReportRow(
             time=time_of(now),
             incident=self.identity(report.metric.name, report.level),
@@ -79,7 +78,7 @@ class Incident:
             quantile=report.level,
             where=report.where,
             verdict=report.verdict.word,
-            layer=top if report.verdict.word in ("CAUSE", "CAUSE_SET") else "",
+            layer=next(iter(report.verdict.layers), ""),
             delta_ms=body["delta_ms"],
             report=json.dumps(body, ensure_ascii=False),
             hash=body["hash"],

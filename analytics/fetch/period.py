@@ -24,6 +24,7 @@ from otel_attrib.analytics.period import Period, rows_of
 from otel_attrib.analytics.quantiles import SKETCH_ERROR
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
+from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
 from otel_attrib.schema.store import Store
 
@@ -147,7 +148,7 @@ def _values(metric: Metric, requests: pa.Table) -> int:
 
 def _way(total: int, n: int, states: bool) -> str:
     source = "10 s states (within 1 %)" if states else "all rows"
-    return f"1 in {total / max(1, n):.3g} rows, closed on the quantile of {source}"
+    return f"1 in {digits(total / max(1, n))} rows, closed on the quantile of {source}"
 
 
 def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, taken: Sample) -> Period:

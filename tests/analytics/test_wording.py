@@ -1,8 +1,14 @@
 """Numbers and names as people read them."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+from otel_attrib import analytics
 from otel_attrib.analytics.wording import count, digits, milliseconds, percent, probability, reach, wrapped
+
+SHORT = re.compile(r":[+,]?\.\dg\}")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,14 @@ def test_milliseconds(ms: float, expected: str) -> None:
 def test_count(number: float, expected: str) -> None:
     """A count is whole, and never more than there is."""
     assert expected == count(number)
+
+
+def test_no_power_of_ten_is_shown() -> None:
+    """Numbers for people go through `digits`; Python's g with a precision writes thousands as 1.2e+03."""
+    files = sorted(Path(analytics.__file__).resolve().parent.rglob("*.py"))
+    written = [path.name for path in files if SHORT.search(path.read_text())]
+
+    assert ["notes.py", "wording.py"] == written  # shares in percent, and `digits` itself
 
 
 def test_shares_and_probabilities_are_never_surer_than_they_are() -> None:

@@ -117,7 +117,9 @@ def neighbour(links: tuple[str, ...], own: str, half: float, words: str) -> Meas
         beyond = sum(contrast.change for contrast in found) - max(0.0, mine.change)
         trust = max(contrast.trust for contrast in found)
         strength = saturate(beyond - 0.1 * half, half) * trust
-        text = f"{words} carries {beyond / 1e9:+.2g} GB/s beyond what the engine moves on {view.hit.name()}"
+        text = (
+            f"{words} carries {digits(beyond / 1e9)} GB/s beyond what the engine moves on {view.hit.name()}"
+        )
         return Finding(strength, text) if strength > 0 else NOTHING
 
     return measure

@@ -21,9 +21,11 @@ def answer(baseline: Period, current: Period, level: float) -> Answer:
 
 
 def read_report(report: Report) -> Answer:
-    """Return what the proof judges of a report."""
-    top = max(report.layers, key=lambda name: (report.layers[name].ms, name), default=None)
-    named = top if report.verdict.word in NAMES_A_LAYER else None
+    """Return what the proof judges of a report; a layer without a millisecond is not guessed."""
+    blamed = report.verdict.layers if report.verdict.word in NAMES_A_LAYER else ()
+    largest = max(report.layers, key=lambda name: (report.layers[name].ms, name), default=None)
+    named = next(iter(blamed), None)
+    top = named or (largest if largest and report.layers[largest].ms > 0 else None)
     return Answer(
         layer=named,
         score=report.layers[top].p if top else 0.0,

@@ -117,11 +117,13 @@ def _groups(store: "Store", args: argparse.Namespace) -> tuple[tuple[str, ...], 
 
 
 def _group_cells(group: "Group") -> tuple[str, ...]:
+    from otel_attrib.analytics.wording import digits
+
     shown = "/".join(word or "-" for word in group.key)
     tail = [f"{stage} {100 * ms / (group.ttft_p99 or 1):.0f}%" for stage, ms in group.tail.items()]
     return (
         shown if len(shown) <= GROUP_COLUMNS else "…" + shown[1 - GROUP_COLUMNS :],
-        f"{group.per_second:.3g}",
+        digits(group.per_second),
         f"{100 * group.failed:.0f}%",
         _ms(group.ttft_p50),
         _ms(group.ttft_p99),

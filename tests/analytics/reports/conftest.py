@@ -172,14 +172,14 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "no_regression": {
         "word": "NO_REGRESSION",
-        "reason": "a rise above 20.6 ms is not shown with 95 % confidence",
+        "reason": "a rise above 20.6 ms is not shown with 95 % confidence, nor likely",
         "ms": (412.0, 418.1),
         "layers": {},
         "stages": {"prefill": 4.0, "outside": 0.5},
     },
     "fell": {
         "word": "NO_REGRESSION",
-        "reason": "a rise above 20.6 ms is not shown with 95 % confidence",
+        "reason": "a rise above 20.6 ms is not shown with 95 % confidence, nor likely",
         "ms": (412.0, 300.0),
         "layers": {"gpu": (-110.0, 0.0)},
         "stages": {"prefill": -110.0, "outside": 0.5},
@@ -192,6 +192,16 @@ CASES: dict[str, dict[str, Any]] = {
         "layers": {"gpu": (120.0, 0.3)},
         "stages": {"prefill": 300.0, "outside": 2.0},
         "deciding": ("A longer window: 3 h at this rate of requests",),
+    },
+    "likely": {
+        "word": "INSUFFICIENT",
+        "reason": "a rise of +139 ms is likely but not sure: it is above 18.7 ms with p = 0.92, and 0.975 is"
+        " needed",
+        "ms": (373.0, 512.0),
+        "deviation": 81.0,
+        "layers": {"gpu": (60.0, 0.3)},
+        "stages": {"prefill": 100.0, "outside": 2.0},
+        "deciding": ("windows 2.1 times as long would show the rise, if it stays as it is",),
     },
     "empty": {
         "word": "INSUFFICIENT",

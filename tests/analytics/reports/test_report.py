@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.attribution.peers.product import read_report
 from otel_attrib.analytics.findings import SliceLine
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.matrix import matrix_of
@@ -15,7 +16,7 @@ from otel_attrib.analytics.report import Report
 from otel_attrib.analytics.verdict import RULE
 from otel_attrib.schema.attributes import LAYERS
 
-CASES = "cause cause_set mix load global no_regression fell insufficient empty diff".split()
+CASES = "cause cause_set mix load global no_regression fell insufficient likely empty diff".split()
 KEYS = (
     "schema verdict metric quantile definition baseline current delta_ms delta_ci_ms p_regression stages"
     " layers workload_ms load_ms unexplained_ms slice evidence exemplars tail_accounting_ms deciding"
@@ -162,3 +163,12 @@ def test_matrix_of_bottlenecks(case: Make) -> None:
     assert (398.2, 90.0) == (matrix["ttft"]["lines"]["GPU"]["ms"], matrix["tpot"]["lines"]["CPU"]["ms"])
     assert ({}, None) == (matrix["tbt"]["lines"], matrix["tbt"]["delta_ms"])
     assert matrix == case("cause", matrix=matrix).as_dict()["matrix"]
+
+
+def test_the_proof_reads_what_is_named(case: Make) -> None:
+    """The proof takes the layer that the verdict names, not the largest, and guesses none that has 0 ms."""
+    surer = read_report(case("cause_set", word="CAUSE", blamed=("network",)))
+    nothing = read_report(case("global", layers={}))
+
+    assert ("network", "network", 0.55) == (surer.layer, surer.guess, surer.score)
+    assert (None, None, 0.0) == (nothing.layer, nothing.guess, nothing.score)

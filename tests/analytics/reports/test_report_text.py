@@ -16,7 +16,7 @@ from otel_attrib.analytics.report_text import VIEWS, render
 
 EXPECTED = Path(__file__).parent / "expected"
 REWRITE = bool(os.environ.get("OTEL_ATTRIB_REWRITE"))
-CASES = "cause cause_set mix load global no_regression fell insufficient empty diff".split()
+CASES = "cause cause_set mix load global no_regression fell insufficient likely empty diff".split()
 Make = Callable[..., Report]
 
 HEADLINES = {
@@ -27,6 +27,7 @@ HEADLINES = {
     "no_regression": "P99 TTFT shows no regression: 412 → 418 ms (+6.10)",
     "fell": "P99 TTFT fell 412 → 300 ms (-112)",
     "insufficient": "P99 TTFT cannot be judged: 412 → 771 ms (+359)",
+    "likely": "P99 TTFT cannot be judged: 373 → 512 ms (+139)",
     "empty": "P99 TTFT cannot be judged.",
     "diff": "P99 TTFT rose A 412 → B 871 ms (+459): host CPU +420 ms (92 %, p 0.91)",
 }

@@ -1,6 +1,7 @@
 """`otel-attrib watch`: what it says, keeps and returns, from requests in a store."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -254,3 +255,82 @@ def test_signals_are_given_back() -> None:
     assert 2 == main(["watch", "--alarms-a-day", "0", "--dsn", "chdb://memory/given_back"])
 
     assert before == (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM))
+
+
+GONE = """
+import shutil, sys
+from otel_attrib.cli import main
+from otel_attrib.commands import watch_
+place, where = sys.argv[1], sys.argv[2]
+def gone():
+    shutil.rmtree(where)
+look, keeps = watch_._look, watch_._way_to_keep
+looks = []
+def looking(watcher, *words):
+    looks.append(watcher)
+    if len(looks) == 5:
+        raise KeyboardInterrupt
+    if len(looks) == 2 and place == "looking":
+        gone()
+    watcher.detectors = {}  # so that each look learns anew
+    look(watcher, *words)
+def keeping(*words):
+    if place == "starting":
+        gone()
+    return keeps(*words)
+watch_._look, watch_._way_to_keep = looking, keeping
+sys.exit(main(["watch", "--dsn", "chdb://" + where, "--interval", "1s", "--baseline", "1h"]))
+"""
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store on disk with requests of this minute, which no process holds."""
+    folder = tmp_path_factory.mktemp("filled") / "store"
+    simulated = [
+        sys.executable,
+        "-m",
+        "otel_attrib",
+        "simulate",
+        "rtt",
+        "--fast",
+        "--dsn",
+        f"chdb://{folder}",
+    ]
+    small = ["--set", "windows.requests=300", "--set", "windows.warmup=2"]
+    subprocess.run([*simulated, *small], check=True, capture_output=True)
+    return folder
+
+
+@pytest.mark.parametrize("place", ["looking", "starting"])
+def test_a_store_that_is_removed_is_asked_again(filled: Path, tmp_path: Path, place: str) -> None:
+    """A store whose files vanish is told once, in a short line, and asked again until the watch ends."""
+    where = tmp_path / "store"
+    shutil.copytree(filled, where, symlinks=True)
+
+    done = subprocess.run(
+        [sys.executable, "-c", GONE, place, str(where)], capture_output=True, text=True, timeout=60
+    )
+
+    told = f"store chdb://{where} cannot be read: files of it are missing or damaged"
+    assert (0, "", f"otel-attrib watch: {told}; asking again\n") == (
+        done.returncode,
+        done.stdout,
+        done.stderr,
+    )
+
+
+def test_a_damaged_store_is_told_in_one_line(filled: Path, tmp_path: Path) -> None:
+    """What the engine writes in pages of tables it cannot load is not shown; exit code 1."""
+    where = tmp_path / "store"
+    shutil.copytree(filled, where, symlinks=False)  # links that are folders: as no engine left them
+
+    done = subprocess.run(
+        [sys.executable, "-m", "otel_attrib", "watch", "--dsn", f"chdb://{where}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    told = f"store chdb://{where} cannot be opened: files of it are missing or damaged"
+    assert (1, "", f"otel-attrib watch: {told}\n") == (done.returncode, done.stdout, done.stderr)

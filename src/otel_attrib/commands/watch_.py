@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _way_to_keep(args: argparse.Namespace, store: "Store", url: str | None) -> "Callable[[ReportRow], None]":
+    from otel_attrib.errors import StoreError, StoreSchema
     from otel_attrib.schema.migrate import check_schema
     from otel_attrib.schema.reports import into_receiver, into_store
 
@@ -93,7 +94,11 @@ def _way_to_keep(args: argparse.Namespace, store: "Store", url: str | None) -> "
         return lambda row: None
     if url:
         return into_receiver(url)
-    check_schema(store)
+    try:
+        check_schema(store)
+    except StoreError as fault:
+        if args.once or isinstance(fault, StoreSchema):
+            raise  # else it may answer later: the loop says that it does not
     return into_store(store)
 
 

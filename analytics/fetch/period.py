@@ -111,7 +111,7 @@ def _sample(
     sample = replace(
         period,
         rows=replace(rows, total=total),
-        displayed=shown.ms,
+        displayed=shown.ms if rows.n else None,
         bound=SKETCH_ERROR if states else 0.0,
         way=_way(total, rows.n, states),
     )

@@ -42,10 +42,10 @@ def quantile_from_rows(
     low, high = _guess(like, level)
     found = _read(store, metric, window, where, low, high)
     answer = found.quantile(level)
-    if answer is None:
+    if answer is None and found.n:
         low, high = _sketch(store, metric, window, where, level, found.n)
         answer = _read(store, metric, window, where, low, high).quantile(level)
-    if answer is None:  # rows arrived in between
+    if answer is None and found.n:  # rows arrived in between
         answer = _read(store, metric, window, where, -1e300, 1e300).quantile(level)
     return Displayed(float(answer or 0.0), found.n)
 

@@ -33,11 +33,14 @@ FAULTS = {
 }
 
 
-def fill(store: Store, requests: Requests, factors: Mapping[str, float], n: int = 12_000) -> None:
+def fill(
+    store: Store, requests: Requests, factors: Mapping[str, float], n: int = 12_000, gaps: bool = False
+) -> None:
     """Store two quarters of which the second differs by `factors`."""
     for seed, factor in ((1, {}), (2, factors)):
         start = NOON + (seed - 1) * QUARTER
-        store.insert_arrow("requests", requests(n, seed=seed, start=start, factors=factor, nodes=("a", "b")))
+        more = {"start": start, "factors": factor, "nodes": ("a", "b"), "gaps": gaps}
+        store.insert_arrow("requests", requests(n, seed=seed, **more))
 
 
 @pytest.mark.parametrize("metric", ["ttft", "tpot", "e2e"])
@@ -114,3 +117,31 @@ def test_a_question_fits_a_small_memory(store: Store, requests: Requests) -> Non
 
     assert (60_000, 60_000) == (baseline.rows.total, current.rows.total)
     assert np.isfinite(current.displayed or np.nan)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("states", [False, True], ids=["rows", "states"])
+def test_json_adds_up_on_a_sample(store: Store, requests: Requests, metric: str, states: bool) -> None:
+    """Of sampled windows, whatever number is displayed, every list of the JSON sums to the change."""
+    fill(store, requests, FAULTS["slower"], n=3000, gaps=True)
+    chosen, cap = METRICS[metric], 20_000 if metric == "tbt" else 2000
+    body = analyse(*fetch_pair(store, chosen, WINDOWS, BOTH, cap=cap, states=states), metric=chosen).as_dict()
+    rest = body["workload_ms"] + body["load_ms"]
+
+    assert body["delta_ms"] == pytest.approx(sum(body["tail_accounting_ms"].values()), abs=1e-6)
+    for lines, left in (
+        (body["layers"], body["unexplained_ms"]),
+        (body["stages"], body["checks"]["stages_unexplained_ms"]),
+    ):
+        total = sum(line["ms"] for line in lines.values()) + rest + left
+        assert body["delta_ms"] == pytest.approx(total, abs=1e-6)
+
+
+def test_a_large_window_without_a_single_gap(store: Store, requests: Requests) -> None:
+    """Where no request tells its gaps, TBT has no number, whichever way it is asked."""
+    fill(store, requests, {}, n=3000)
+    tbt = METRICS["tbt"]
+    for states in (False, True):
+        body = analyse(*fetch_pair(store, tbt, WINDOWS, BOTH, cap=2000, states=states), metric=tbt).as_dict()
+
+        assert ("INSUFFICIENT", None, None) == (body["verdict"], body["delta_ms"], body["current"]["ms"])

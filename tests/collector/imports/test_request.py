@@ -84,6 +84,7 @@ def test_a_table_without_a_moment_is_refused() -> None:
         ({"output_tokens": 1 << 32}, "output_tokens is 4294967296, no whole number below 2**32"),
         ({"output_tokens": "1e999999999"}, "output_tokens: '1e999999999' is too large a number"),
         ({"arrival": -5}, "arrival is -5.000 s, before 0 or after the year 2200"),
+        ({"output_tokens": float("inf")}, "output_tokens: Infinity is too large a number"),
         ({"output_tokens": "many"}, "output_tokens: 'many' is no number"),
         ({"arrival": None, "first_token": None}, "no moment in the row"),
         ({"status": "odd"}, "status 'odd' is none of ok, error, aborted, timeout"),

@@ -69,7 +69,7 @@ def _look(job: tuple[Corpus, Planned, str, Path]) -> None:
     change = decompose(a.rows, b.rows, LEVEL, *blocks)
     replay = replay_queue(a, b, change, LEVEL)
     valid = None if replay.valid and replay.r2 is None else replay.valid
-    lines = change.workload, replay.load, replay.unexplained
+    lines = replay.workload, replay.load, replay.unexplained
     books = Books(name, change.delta, replay.stages, *lines, valid)
     slices = find_slices(a.rows, b.rows, LEVEL)
     better = books.delta.value < 0

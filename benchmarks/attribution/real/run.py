@@ -86,6 +86,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], help=f"of {', '.join(f.name for f in FAULTS)}")
     parser.add_argument("--keep", type=Path, help="keep stores and logs in this folder")
     parser.add_argument("--again", action="store_true", help="ask again of what --keep holds; run nothing")
+    parser.add_argument("--no-rivals", action="store_true", help="ask `why` alone: a rival takes minutes")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     if os.geteuid() != 0:
@@ -127,7 +128,9 @@ def _repeat(folder: Path, args: argparse.Namespace, repeat: int) -> list[Answere
         bench = Bench(service, folder, args.requests, repeat)
         if args.again:
             bench.read()
-            return [_ask(bench, fault) for fault in chosen if _fault(fault) in bench.phases]
+            return [
+                _ask(bench, fault, not args.no_rivals) for fault in chosen if _fault(fault) in bench.phases
+            ]
         programs, model = ensure_vllm(), ensure_model()
         for server in dict.fromkeys(server for fault in chosen for server in (fault.baseline, fault.current)):
             of_server = [fault for fault in chosen if fault.current == server]
@@ -137,7 +140,7 @@ def _repeat(folder: Path, args: argparse.Namespace, repeat: int) -> list[Answere
         for table_file in sorted(folder.glob("host-*.csv")):
             _import_samples(service, table_file)
         bench.write()
-        return [_ask(bench, fault) for fault in chosen]
+        return [_ask(bench, fault, not args.no_rivals) for fault in chosen]
 
 
 def _serve(
@@ -197,13 +200,13 @@ def _import_samples(service: Service, file: Path) -> None:
     subprocess.run([*words, f"service={SERVICE}", "--url", service.url], check=True, capture_output=True)
 
 
-def _ask(bench: Bench, fault: Fault) -> Answered:
+def _ask(bench: Bench, fault: Fault, beside: bool) -> Answered:
     before, during = bench.phases[_baseline(fault.baseline)], bench.phases[_fault(fault)]
     body = _why(bench.service, before, during)
     kept = bench.folder / f"why-{fault.name}.json"
     kept.write_text(json.dumps(body, indent=1))
     shapes = (fault.baseline.shape, fault.current.shape)
-    rivals = ask_rivals(bench.service, before, during, bench.folder, shapes)
+    rivals = ask_rivals(bench.service, before, during, bench.folder, shapes) if beside else {}
     return read_answer(fault, bench.repeat, body, rivals)
 
 

@@ -6,9 +6,10 @@ __all__ = ["REASONS"]
 
 REASONS: Final = {
     "layer L1 error / ΔP99, mean": (
-        "where the KV cache is the engine's limit in the baseline already, the replay of the queue misses its"
-        " gate, the waiting stays unexplained and the error is about 1; small faults behind a large chance of"
-        " two windows make the rest."
+        "where an engine is close to saturation in the baseline already (kv_fragmentation above all), the"
+        " replay of the queue misses its gate and the waiting stays unexplained; most of the waiting behind"
+        " a collapse of the prefix cache is dealt to load; single runs of scheduler_policy and hbm_bandwidth"
+        " are far off; small faults behind a large chance of two windows make the rest."
     ),
     "always": (
         "Times and counters come from a model: a real engine has causes and correlations that it lacks."

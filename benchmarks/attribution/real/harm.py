@@ -1,7 +1,7 @@
 """Harm done to a running server, each undone when its context is left. Needs root."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,9 @@ class Harm:
     cgroup: Path
 
 
-def engine_cgroup(processes: dict[str, int]) -> Path:
-    """Put the engine's processes into a cgroup of their own; return its folder."""
-    folder = _made(CGROUP)
-    for pid in processes.values():
-        (folder / "cgroup.procs").write_text(str(pid))
-    return folder
+def engine_cgroup() -> Path:
+    """Return the folder of the cgroup that the engine's processes can be put into."""
+    return _made(CGROUP)
 
 
 def rank_cgroup() -> Path:
@@ -58,12 +55,21 @@ def _limit(folder: Path, share: float | None) -> None:
 
 
 @contextmanager
-def _limited(folder: Path, share: float) -> Iterator[None]:
+def _limited(folder: Path, share: float, pids: Iterable[int]) -> Iterator[None]:
+    """Hold these processes to `share` of a core.
+
+    They are in a cgroup of their own for that time only: its weight alone makes them slower beside the rest.
+    """
+    home = folder.parent / "cgroup.procs"
+    for pid in pids:
+        (folder / "cgroup.procs").write_text(str(pid))
     _limit(folder, share)
     try:
         yield
     finally:
         _limit(folder, None)
+        for pid in pids:
+            home.write_text(str(pid))
 
 
 @contextmanager
@@ -76,7 +82,7 @@ def hog(to: Harm) -> Iterator[None]:
 @contextmanager
 def cpu_quota(to: Harm) -> Iterator[None]:
     """A quota that throttles the engine."""
-    with _limited(to.cgroup, 0.45):
+    with _limited(to.cgroup, 0.45, to.processes.values()):
         yield
 
 
@@ -84,11 +90,8 @@ def cpu_quota(to: Harm) -> Iterator[None]:
 def slow_rank(to: Harm) -> Iterator[None]:
     """A quota on the second tensor-parallel worker alone, in a cgroup below the engine's."""
     worker = next(pid for title, pid in sorted(to.processes.items()) if "TP1" in title)
-    folder = rank_cgroup()
-    (folder / "cgroup.procs").write_text(str(worker))
-    with _limited(folder, 0.30):
+    with _limited(rank_cgroup(), 0.30, [worker]):
         yield
-    (to.cgroup / "cgroup.procs").write_text(str(worker))
 
 
 @contextmanager

@@ -41,7 +41,7 @@ from otel_attrib.demo.story import Phase
 from otel_attrib.demo.workload import plan
 
 SERVICE = "real-vllm"
-RATE = 14.0
+RATE = 9.0
 LATE_S = 0.3
 WARM_UP = 60
 SILENCE = 5.0
@@ -158,7 +158,7 @@ def _serve(
     print(f"[{bench.repeat}] starting vLLM ({server})", flush=True)
     with start_vllm(programs, model, port, log, environment, server.shape, launcher, options) as child:
         processes = engine_processes(child.pid)
-        cgroup = engine_cgroup(processes)
+        cgroup = engine_cgroup()
         _send(bench, port, paced(load()[:WARM_UP], 8.0, SILENCE), "warm-up", "")
         stats = [folder / "cpu.stat" for folder in (cgroup, rank_cgroup())]
         pids = [child.pid, *processes.values()]

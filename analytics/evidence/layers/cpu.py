@@ -11,6 +11,7 @@ from otel_attrib.analytics.wording import digits
 __all__ = ["SIGNALS"]
 
 HOST_STAGES = ("ingress", "tokenize", "egress", "decode_egress", "decode_batch_wait")
+HOST_ALONE = ("tokenize", "decode_batch_wait")  # the others wait for sockets too: the network, a client
 
 
 THREADS = ("run_queue_wait", "cpu_throttled", "off_cpu", "cpu_pressure")
@@ -36,12 +37,12 @@ def _host_steps(view: View) -> Finding | None:
 
 
 def _host_stages(view: View) -> Finding | None:
-    """Stages that no card has a part in, slower at equal work."""
+    """Stages that no card has a part in, slower at equal work; one of them must have no part in a socket."""
     ratios = {name: view.work.ratios[name] for name in HOST_STAGES if name in view.work.ratios}
     if not ratios:
         return None
     slower = sorted(name for name, ratio in ratios.items() if ratio > 1.15)
-    strength = saturate(len(slower) - 1.0, 1.0)
+    strength = saturate(len(slower) - 1.0, 1.0) if set(slower) & set(HOST_ALONE) else 0.0
     return Finding(strength, f"{', '.join(slower)} slower together") if strength > 0 else NOTHING
 
 

@@ -6,7 +6,7 @@ its time stands in `outside`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from otel_attrib.analytics.codes import held
 
-__all__ = ["Dimension", "Floats", "Ints", "Rows", "join_rows"]
+__all__ = ["Dimension", "Floats", "Ints", "Rows"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,39 +121,4 @@ class Rows:
             parts[:, -1] += parts[:, column]
             parts[:, column] = 0.0
             observed[:, column] = False
-        return Rows(
-            names=self.names,
-            parts=parts,
-            observed=observed,
-            time_us=self.time_us,
-            prompt=self.prompt,
-            cached=self.cached,
-            output=self.output,
-            dims=self.dims,
-            cluster=self.cluster,
-            trace_ids=self.trace_ids,
-            total=self.total,
-        )
-
-
-def join_rows(first: Rows, second: Rows) -> Rows:
-    """Return both, `first` before `second`; they must have the same stages and dimensions."""
-    if first.names != second.names or first.dims.keys() != second.dims.keys():
-        raise ValueError("rows of different metrics or dimensions cannot be joined")
-    offset = int(first.cluster.max()) + 1 if first.n else 0
-    return Rows(
-        names=first.names,
-        parts=np.vstack([first.parts, second.parts]),
-        observed=np.vstack([first.observed, second.observed]),
-        time_us=np.concatenate([first.time_us, second.time_us]),
-        prompt=np.concatenate([first.prompt, second.prompt]),
-        cached=np.concatenate([first.cached, second.cached]),
-        output=np.concatenate([first.output, second.output]),
-        dims={
-            name: Dimension.of(np.concatenate([column.words(), second.dims[name].words()]))
-            for name, column in first.dims.items()
-        },
-        cluster=np.concatenate([first.cluster, second.cluster + offset]),
-        trace_ids=np.concatenate([first.trace_ids, second.trace_ids]),
-        total=first.total + second.total,
-    )
+        return replace(self, parts=parts, observed=observed)

@@ -24,7 +24,7 @@ from otel_attrib.analytics.peers import Peers, peers_of
 from otel_attrib.analytics.period import NO_TABLE, Period, rows_of
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.step_hints import hints_of
-from otel_attrib.analytics.trace_lookup import find
+from otel_attrib.analytics.trace_lookup import find, served_by
 from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import DataError, UsageError
 from otel_attrib.schema.store import Store
@@ -34,7 +34,6 @@ __all__ = ["Explanation", "StageExcess", "explain_request", "explain_trace"]
 SCHEMA = "otel-attrib/why-trace/1"
 AROUND = timedelta(minutes=15)
 STEPS_AT_MOST = 20_000
-SLACK_US = 1_000_000
 TO_DEVIATION = 1.4826
 LEAST_SPREAD_MS = 0.01
 LEAST_SPREAD = 0.01
@@ -178,18 +177,4 @@ def _as_table(request: Mapping[str, Any]) -> pa.Table:
 
 
 def _steps(store: Store, request: Mapping[str, Any]) -> pa.Table:
-    """Return the engine's steps that served it, by number where it knows them, else by time."""
-    known = request["first_step"] is not None and request["last_step"] is not None
-    lasted = request["e2e_us"] or request["ttft_us"] or 0
-    slack = SLACK_US if known else 0
-    asked = {
-        "service": request["service"],
-        "node": request["node"],
-        "replica": request["replica"],
-        "from_us": request["time_us"] - slack,
-        "to_us": int(request["time_us"] + lasted) + slack,
-        "first": request["first_step"] if known else 0,
-        "last": request["last_step"] if known else 2**63,
-        "most": STEPS_AT_MOST,
-    }
-    return store.arrow(statement("request_steps"), asked)
+    return store.arrow(statement("request_steps"), {**served_by(request), "most": STEPS_AT_MOST})

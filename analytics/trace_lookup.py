@@ -1,6 +1,7 @@
 """Find one request by any of its names, and what the store holds around it."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from otel_attrib.analytics.statement import statement
@@ -8,7 +9,7 @@ from otel_attrib.analytics.waterfall import Waterfall, waterfall
 from otel_attrib.errors import NotFound, UsageError
 from otel_attrib.schema.store import Store
 
-__all__ = ["find", "look_up"]
+__all__ = ["find", "look_up", "served_by"]
 
 _CANDIDATES = 10
 _SPANS = 5_000
@@ -65,12 +66,15 @@ def _spans(store: Store, request: dict[str, Any]) -> list[dict[str, Any]]:
     return store.rows(statement("trace_spans"), around)
 
 
-def _steps(store: Store, request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Steps by number where the request knows them (numbers restart with the engine), else by time."""
+def served_by(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Bounds of the steps that served a request, as parameters: by number where it knows them, else by time.
+
+    Numbers restart with the engine, hence the time around them too.
+    """
     known = request["first_step"] is not None and request["last_step"] is not None
     lasted = request["e2e_us"] or request["ttft_us"] or 0
     slack = _SLACK_US if known else 0
-    asked = {
+    return {
         "service": request["service"],
         "node": request["node"],
         "replica": request["replica"],
@@ -78,6 +82,8 @@ def _steps(store: Store, request: dict[str, Any]) -> list[dict[str, Any]]:
         "to_us": int(request["time_us"] + lasted) + slack,
         "first": request["first_step"] if known else 0,
         "last": request["last_step"] if known else 2**63,
-        "limit": _STEPS,
     }
-    return store.rows(statement("trace_steps"), asked)
+
+
+def _steps(store: Store, request: dict[str, Any]) -> list[dict[str, Any]]:
+    return store.rows(statement("trace_steps"), {**served_by(request), "limit": _STEPS})

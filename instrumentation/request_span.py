@@ -8,11 +8,11 @@ import socket
 from functools import lru_cache
 from typing import Any
 
-from otel_attrib.instrumentation import gaps
+from otel_attrib.instrumentation import board, gaps
 from otel_attrib.instrumentation.clock import clock_id
 from otel_attrib.instrumentation.facts import First, Last
 from otel_attrib.instrumentation.recorder import Sequence, Timeline
-from otel_attrib.instrumentation.shim import GPU_SET, TOKEN_TIMELINE, switched_on
+from otel_attrib.instrumentation.shim import GPU_SET, TOKEN_TIMELINE, guarded, switched_on
 from otel_attrib.instrumentation.sla import promise
 from otel_attrib.instrumentation.stages import decode_stages, ttft_stages
 from otel_attrib.schema import attributes as names
@@ -23,6 +23,7 @@ __all__ = ["attributes_of", "outcome", "stages_of", "worst_gaps"]
 def attributes_of(timeline: Timeline, engine: str, version: str) -> dict[str, Any]:
     """Every attribute of the request's SERVER span; what was not observed is absent."""
     status, error = outcome(timeline)
+    devices = gpu_set()
     found: dict[str, Any] = {
         names.GEN_AI_OPERATION_NAME: timeline.operation or "text_completion",
         names.GEN_AI_PROVIDER_NAME: engine,
@@ -35,7 +36,7 @@ def attributes_of(timeline: Timeline, engine: str, version: str) -> dict[str, An
         names.ERROR_TYPE: error,
         names.ENGINE: engine,
         names.ENGINE_VERSION: version,
-        names.GPU_SET: gpu_set(),
+        names.GPU_SET: devices,
         names.STATUS: status,
         names.PROCESSING_STAGE: stage_reached(timeline),
         names.E2E_US: (timeline.ended - timeline.arrived) / 1e3,
@@ -43,6 +44,7 @@ def attributes_of(timeline: Timeline, engine: str, version: str) -> dict[str, An
     found |= promise(timeline.headers, timeline.model)
     if timeline.sequences:
         found |= _usage(timeline) | _first_token(timeline) | _tokens(timeline) | _engine(timeline)
+        found |= _board(timeline.arrived, timeline.ended, devices) or {}
     return {name: value for name, value in found.items() if value is not None and value != ""}
 
 
@@ -176,8 +178,24 @@ def _clock() -> int:
     return clock_id()
 
 
+_board = guarded("board", board.seen)
+_indices = guarded("board", board.indices)
+
+
 @lru_cache(maxsize=1)
+def _host() -> str:
+    return socket.gethostname()
+
+
 def gpu_set() -> str:
-    """Devices that this server may use, as `node:0,1`; empty when nothing says."""
-    devices = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    return os.environ.get(GPU_SET, f"{socket.gethostname()}:{devices}" if devices else "")
+    """Devices that this server may use, as `node:0,1`; empty when nothing says.
+
+    A UUID in `CUDA_VISIBLE_DEVICES` is written as the index that counters have it under, once the node's
+    agent has told.
+    """
+    named = os.environ.get(GPU_SET)
+    if named is not None:
+        return named
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    devices = _indices(visible) or visible
+    return f"{_host()}:{devices}" if devices else ""

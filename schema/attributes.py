@@ -182,7 +182,13 @@ STATUS = _add("slatag.status", "string", "", "ok, error, aborted or timeout")
 PROCESSING_STAGE = _add(
     "slatag.processing_stage", "string", "", "Last stage reached; on a child span, its stage", _GIVEN
 )
-SOURCE = _add("slatag.source", "string", "", "import where the row was read from a file; else absent")
+SOURCE = _add(
+    "slatag.source",
+    "string",
+    "",
+    "On a request: import where it was read from a file. On a counter: who read it (ebpf, …); of several "
+    "one counts, they are never added",
+)
 
 # Where the time went.
 FIRST_BYTE_LATENCY_US = _add(
@@ -258,6 +264,22 @@ BATCH_SIZE_MEAN = _add("slatag.batch_size_mean", "double", "{request}", "Mean ba
 KV_USAGE_MAX = _add("slatag.kv_usage_max", "double", "1", "Highest use of the KV cache over its steps")
 WAITING_MAX = _add("slatag.waiting_max", "int", "{request}", "Most requests waiting over its steps")
 
+# What the node's cards and host did meanwhile, where the agent's board is in reach.
+SM_UTILIZATION = _add(
+    "slatag.sm_utilization", "double", "1", "Share of SM cycles with a warp (GPM), mean over its cards"
+)
+SM_OCCUPANCY = _add("slatag.sm_occupancy", "double", "1", "Warps resident of those possible, mean")
+DRAM_UTILIZATION = _add("slatag.dram_utilization", "double", "1", "Share of HBM cycles used, mean")
+GPU_UTILIZATION = _add("slatag.gpu_utilization", "double", "1", "Time with a kernel running, mean")
+SM_CLOCK_MHZ = _add("slatag.sm_clock_mhz", "double", "MHz", "SM clock of its slowest card, mean over time")
+GPU_THROTTLED = _add("slatag.gpu_throttled", "double", "1", "Share of its time that the worst card throttled")
+RUN_QUEUE_WAIT_US = _add(
+    "slatag.run_queue_wait_us", "double", "us", "Engine threads of the host ready to run and waiting for a CPU"
+)
+EVIDENCE_COVERAGE = _add(
+    "slatag.evidence_coverage", "double", "1", "Share of the request that these readings stand for, the least"
+)
+
 # Packed engine steps: comma-separated integers, one per step, an empty element where not observed.
 STEPS_FIRST = _add("slatag.steps.first", "int", "", "Number of the first step in the span", where="step")
 STEPS_COUNT = _add("slatag.steps.count", "int", "", "Steps in the span, at most 256", where="step")
@@ -293,6 +315,48 @@ for _column, (_unit, _meaning) in STEP_COLUMNS.items():
 HW_ID = _add("hw.id", "string", "", "Device; column `device` of `samples`", _SEMCONV, "metric")
 HW_TYPE = _add("hw.type", "string", "", "gpu, cpu, network, …", _SEMCONV, "metric")
 HW_NAME = _add("hw.name", "string", "", "Name of the device", _SEMCONV, "metric")
+GPU_UUID = _add(
+    "slatag.gpu.uuid", "string", "", "UUID of the card or MIG instance, as CUDA_VISIBLE_DEVICES may name it",
+    where="metric",
+)
+CLOCK_UNCERTAINTY_US = _add(
+    "slatag.clock_uncertainty_us", "double", "us", "How far the clock of this sample may be off", where="metric"
+)
+
+# The part of a host that a counter is of.
+PROCESS_ROLE = _add(
+    "slatag.process.role",
+    "string",
+    "",
+    "Part of the engine that a process is: api_server, engine_core, worker or other",
+    where="metric",
+)
+ENGINE_PID = _add(
+    "slatag.engine.pid",
+    "int",
+    "",
+    "Process that the engine's tree starts at; the same for all of one engine",
+    where="metric",
+)
+CPU_MODE = _add("cpu.mode", "string", "", "user or system", _SEMCONV, "metric")
+PROCESS_CONTEXT_SWITCH_TYPE = _add(
+    "process.context_switch.type", "string", "", "voluntary or involuntary", _SEMCONV, "metric"
+)
+PROCESS_PAGING_FAULT_TYPE = _add(
+    "process.paging.fault_type", "string", "", "major (read from a disk) or minor", _SEMCONV, "metric"
+)
+RESOURCE = _add("resource", "string", "", "What was waited for: cpu, memory or io", where="metric")
+CGROUP_PATH = _add(
+    "slatag.cgroup.path", "string", "", "Control group, as its kernel names it", where="metric"
+)
+NETWORK_INTERFACE_NAME = _add("network.interface.name", "string", "", "Network interface", _SEMCONV, "metric")
+NETWORK_IO_DIRECTION = _add("network.io.direction", "string", "", "transmit or receive", _SEMCONV, "metric")
+NET_NAMESPACE = _add(
+    "slatag.net.namespace", "string", "", "Network namespace of the engine: its inode", where="metric"
+)
+CLOCK_STATE = _add(
+    "slatag.clock.state", "string", "", "synchronized or unsynchronized, as the kernel says", where="metric"
+)
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = tuple(_registry)
 """The whole registry, in the order of the page that is made from it."""

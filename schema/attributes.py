@@ -74,6 +74,7 @@ SERVICE_VERSION = _add(
 SERVICE_INSTANCE_ID = _add(
     "service.instance.id", "string", "", "One process of the service", _SEMCONV, "resource"
 )
+HOST_ID = _add("host.id", "string", "", "Machine of the agent (/etc/machine-id)", _SEMCONV, "resource")
 HOST_NAME = _add("host.name", "string", "", "Node; column `node`", _SEMCONV, "resource")
 PROCESS_PID = _add("process.pid", "int", "", "Process id on the node", _SEMCONV, "resource")
 K8S_NODE_NAME = _add(
@@ -345,6 +346,14 @@ PROCESS_CONTEXT_SWITCH_TYPE = _add(
 PROCESS_PAGING_FAULT_TYPE = _add(
     "process.paging.fault_type", "string", "", "major (read from a disk) or minor", _SEMCONV, "metric"
 )
+OFF_CPU_REASON = _add(
+    "slatag.off_cpu.reason",
+    "string",
+    "",
+    "Why threads were blocked: futex, io, network, ioctl, memory, stopped or other; waiting for work: poll, "
+    "sleep, accept, child or signal",
+    where="metric",
+)
 RESOURCE = _add("resource", "string", "", "What was waited for: cpu, memory or io", where="metric")
 CGROUP_PATH = _add(
     "slatag.cgroup.path", "string", "", "Control group, as its kernel names it", where="metric"
@@ -356,6 +365,9 @@ NET_NAMESPACE = _add(
 )
 CLOCK_STATE = _add(
     "slatag.clock.state", "string", "", "synchronized or unsynchronized, as the kernel says", where="metric"
+)
+AGENT_SOURCE = _add(
+    "slatag.agent.source", "string", "", "Which of the agent's sources a figure of its own is about", where="metric"
 )
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = tuple(_registry)

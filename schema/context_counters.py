@@ -12,6 +12,7 @@ __all__ = ["CONTEXT", "EVERY_COUNTER", "registered"]
 
 _WAY = "network.io.direction"
 _CALL = "slatag.cuda.call"
+_BY_SOURCE = "by `slatag.agent.source`"
 
 
 def _card(key: str, metric: str, unit: str, layer: str, meaning: str, **more: object) -> Counter:
@@ -136,6 +137,14 @@ CONTEXT: Final = (
     _host(
         "run_queue_wait_p99", "slatag.process.run_queue_wait_p99", "s", "cpu", "P99 of single waits (eBPF)"
     ),
+    _host_total("run_queue_waits", "slatag.process.run_queue_waits", "{wait}", "cpu", "single waits (eBPF)"),
+    _host_total(
+        "off_cpu_spells",
+        "slatag.process.off_cpu_spells",
+        "{spell}",
+        "cpu",
+        "how often engine threads blocked, by `slatag.off_cpu.reason`",
+    ),
     _host_total("network_errors", "system.network.errors", "{error}", "network", "interface errors"),
     _host_total(
         "network_dropped",
@@ -227,6 +236,47 @@ CONTEXT: Final = (
         "{token}",
         "scheduler",
         "prompt tokens found cached",
+    ),
+    _host_total("agent_cpu", "slatag.agent.cpu_time", "s", "cpu", "CPU time of the agent itself"),
+    _host_total(
+        "agent_lost", "slatag.agent.lost", "{reading}", "cpu", "readings that were not sent, by `error.type`"
+    ),
+    _host(
+        "agent_source_duration", "slatag.agent.source.duration", "s", "cpu", f"last read's time, {_BY_SOURCE}"
+    ),
+    _host(
+        "agent_source_success",
+        "slatag.agent.source.success",
+        "1",
+        "cpu",
+        f"1: the last read succeeded, {_BY_SOURCE}",
+        most=1.0,
+    ),
+    _host(
+        "agent_source_interval", "slatag.agent.source.interval", "s", "cpu", f"time between reads, {_BY_SOURCE}"
+    ),
+    _host_total(
+        "agent_source_readings", "slatag.agent.source.readings", "{reading}", "cpu", f"values read, {_BY_SOURCE}"
+    ),
+    _host_total(
+        "agent_source_refused",
+        "slatag.agent.source.refused",
+        "{reading}",
+        "cpu",
+        f"values that are no measurement, {_BY_SOURCE}",
+    ),
+    _host_total(
+        "agent_source_failures", "slatag.agent.source.failures", "{read}", "cpu", f"reads that failed, {_BY_SOURCE}"
+    ),
+    _host_total(
+        "agent_source_missed",
+        "slatag.agent.source.missed",
+        "{read}",
+        "cpu",
+        f"reads left out because the one before took too long, {_BY_SOURCE}",
+    ),
+    _host_total(
+        "agent_source_cpu", "slatag.agent.source.cpu_time", "s", "cpu", f"CPU time of its reads, {_BY_SOURCE}"
     ),
 )
 """What is kept beside a request."""

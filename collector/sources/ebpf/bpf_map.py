@@ -49,6 +49,14 @@ class BpfMap:
                 self._batches = False
         return list(self._one_by_one())
 
+    def raw(self) -> tuple[bytes, bytes]:
+        """Return all keys and all values as they lie in memory, for numpy; needs batches (Linux 5.6)."""
+        keys, values = [], []
+        for some_keys, some_values in self._raw_batches():
+            keys.append(some_keys)
+            values.append(some_values)
+        return b"".join(keys), b"".join(values)
+
     def get(self, *key: Any) -> tuple[Any, ...] | None:
         """Return the value of one key, None where there is none."""
         raw = ctypes.create_string_buffer(self._key.pack(*key), self._key.size)
@@ -118,6 +126,10 @@ class BpfMap:
             last = following
 
     def _batch(self) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        for keys, values in self._raw_batches():
+            yield from zip(self._key.iter_unpack(keys), self._value.iter_unpack(values), strict=True)
+
+    def _raw_batches(self) -> Iterator[tuple[bytes, bytes]]:
         place = ctypes.create_string_buffer(max(8, self._key.size))
         first = True
         while True:
@@ -136,10 +148,9 @@ class BpfMap:
             if fault not in (0, errno.ENOENT):
                 raise OSError(fault, os.strerror(fault))
             count = _BATCH.unpack(attributes.raw)[4]
-            yield from zip(
-                self._key.iter_unpack(self._keys.raw[: count * self._key.size]),
-                self._value.iter_unpack(self._values.raw[: count * self._value.size]),
-                strict=True,
+            yield (
+                ctypes.string_at(self._keys, count * self._key.size),
+                ctypes.string_at(self._values, count * self._value.size),
             )
             if fault:  # ENOENT: this was the last
                 return

@@ -95,7 +95,7 @@ class PerProcess:
             return
         self._told.add(key)
         _log.warning(
-            "%s of pid %d (%s) cannot be read: %s; the other processes are: run the agent as that user or root",
+            "%s of pid %d (%s) cannot be read: %s; the others are read (run as its user, or as root)",
             self._what,
             process.pid,
             process.command,

@@ -36,7 +36,8 @@ class Schedstat:
         """Read below `proc`."""
         if not (proc / "self" / "schedstat").exists():
             raise Unavailable(
-                "this kernel keeps no run-queue wait (no /proc/self/schedstat): one built with CONFIG_SCHEDSTATS does"
+                "this kernel keeps no run-queue wait (no /proc/self/schedstat): "
+                "one built with CONFIG_SCHEDSTATS does"
             )
         self._proc = proc
         self._readers = PerProcess("run-queue wait", processes or shared_processes(), self._open)

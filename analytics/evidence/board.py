@@ -2,8 +2,8 @@
 
 `read_board` takes the `samples` of a window. A gauge becomes its time-weighted mean in each cell of time, a
 total its increase a second (a fall is a restart: what it shows after it counts from nought). Series that
-share a counter, node and device are added (totals, and what SUMMED names) or averaged (other gauges). A cell
-without a reading is NaN, which is *missing*, never nought; a gauge holds its last reading for six cells, so
+share a counter, node and device are added (totals, and what `counter_rules.SUMMED` names) or averaged (other
+gauges); of several sources of one counter one is read, the same on both sides of a comparison. A cell without a reading is NaN, which is *missing*, never nought; a gauge holds its last reading for six cells, so
 that a counter read every 10 s or minute still covers the grid. A reading above `Counter.most` is no
 measurement: refused and counted.
 
@@ -17,17 +17,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.columns import Floats, Ints
-from otel_attrib.analytics.evidence.series import Readings, read_series
+from otel_attrib.analytics.evidence.series import Readings, one_source, read_series
+from otel_attrib.analytics.totals import steps
 from otel_attrib.analytics.windows import Window
+from otel_attrib.schema.counter_rules import summed, wraps
 from otel_attrib.schema.counters import COUNTERS, Counter
 
-__all__ = ["CELL_US", "MOST_CELLS", "Board", "Grid", "grid_of", "read_board"]
+__all__ = ["CELL_US", "MOST_CELLS", "Board", "Grid", "grid_of", "read_board", "read_boards"]
 
 CELL_US = 10_000_000
 MOST_CELLS = 120
 HELD_CELLS = 6
-SUMMED = ("gpu_throttled", "send_queue")
-"""Gauges of which a device may have several series that add up: one a throttle reason, one a socket."""
 
 Place = tuple[str, str]
 
@@ -85,8 +85,21 @@ class Board:
 
 def read_board(samples: pa.Table, window: Window) -> Board:
     """Put every known counter of `samples` on the grid of `window`."""
+    return read_boards((samples, window))[0]
+
+
+def read_boards(*sides: tuple[pa.Table, Window]) -> tuple[Board, ...]:
+    """Put the samples of several windows on their grids, each counter from the same source everywhere."""
+    read = [read_series(samples) for samples, _ in sides]
+    chosen = one_source(*(readings for readings, _ in read))
+    return tuple(
+        _board(readings, window, uncertainty)
+        for readings, (_, window), (_, uncertainty) in zip(chosen, sides, read, strict=True)
+    )
+
+
+def _board(readings: Readings, window: Window, uncertainty: float | None) -> Board:
     grid = grid_of(window)
-    readings, uncertainty = read_series(samples)
     places: dict[str, tuple[Place, ...]] = {}
     values: dict[str, Floats] = {}
     refused: dict[str, int] = {}
@@ -114,15 +127,17 @@ def _impossible(readings: Readings, counter: Counter) -> NDArray[np.bool_]:
 def _lay(readings: Readings, counter: Counter, grid: Grid) -> tuple[tuple[Place, ...], Floats]:
     """Return the places of one counter and its (places, cells) levels or rates."""
     series, where = readings.series()
-    by_series = (_rates if counter.kind == "total" else _levels)(readings, series, grid)
+    if counter.kind == "total":
+        by_series = _rates(readings, series, grid, wraps(counter))
+    else:
+        by_series = _levels(readings, series, grid)
     places, owner = _places(readings, where, counter.per_device)
     known = ~np.isnan(by_series)
     shape = (len(places), grid.cells)
     total, count = np.zeros(shape), np.zeros(shape)
     np.add.at(total, owner, np.where(known, by_series, 0.0))
     np.add.at(count, owner, known)
-    summed = counter.kind == "total" or counter.key in SUMMED
-    scale = np.where(count > 0, 1.0 if summed else 1 / np.maximum(count, 1), np.nan)
+    scale = np.where(count > 0, 1.0 if summed(counter) else 1 / np.maximum(count, 1), np.nan)
     return places, np.minimum(total * scale, counter.most)
 
 
@@ -160,10 +175,9 @@ def _hold(levels: Floats) -> Floats:
     return np.where(cells - last <= HELD_CELLS, held, np.nan)
 
 
-def _rates(readings: Readings, series: Ints, grid: Grid) -> Floats:
+def _rates(readings: Readings, series: Ints, grid: Grid, wrapping: bool) -> Floats:
     """Return (series, cells) increases a second, NaN outside the first and last reading of a series."""
-    step = np.diff(readings.value, prepend=readings.value[:1])
-    step = np.where(step < 0, readings.value, step)
+    step = np.append(0.0, steps(readings.value, wrapping))
     begins = np.append(True, series[1:] != series[:-1])
     grown = np.cumsum(np.where(begins, 0.0, step))
     starts = np.flatnonzero(begins)

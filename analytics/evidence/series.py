@@ -4,6 +4,7 @@ Two rows belong to one series when counter, node, device, service and all attrib
 must be followed one series at a time, or every other reading would look like a restart.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from otel_attrib.analytics.columns import Flags, Floats, Ints
-from otel_attrib.schema.counters import COUNTERS
+from otel_attrib.schema.attributes import CLOCK_UNCERTAINTY_US, SOURCE
+from otel_attrib.schema.counters import COUNTERS, Counter
 
-__all__ = ["CLOCK_ATTRIBUTE", "Readings", "read_series"]
+__all__ = ["Readings", "clock_by_node", "one_source", "read_series"]
 
-CLOCK_ATTRIBUTE = "slatag.clock_uncertainty_us"
 MIX = np.uint64(0x9E3779B97F4A7C15)
 FOLD = np.uint64(0xBF58476D1CE4E5B9)
 SHIFT = np.uint64(29)
@@ -25,16 +26,21 @@ SHIFT = np.uint64(29)
 
 @dataclass(frozen=True)
 class Readings:
-    """n readings sorted by counter, place, series and time; `node` and `device` are codes into the names."""
+    """n readings sorted by counter, place, series and time.
+
+    `node`, `device` and `source` are codes into the names; a source is what `slatag.source` says, often ''.
+    """
 
     counter: Ints
     node: Ints
     device: Ints
+    source: Ints
     identity: NDArray[np.uint64]
     time_us: Ints
     value: Floats
     nodes: tuple[str, ...]
     devices: tuple[str, ...]
+    sources: tuple[str, ...]
 
     @property
     def size(self) -> int:
@@ -52,67 +58,143 @@ class Readings:
             self.counter[rows],
             self.node[rows],
             self.device[rows],
+            self.source[rows],
             self.identity[rows],
             self.time_us[rows],
             self.value[rows],
             self.nodes,
             self.devices,
+            self.sources,
         )
 
     def series(self) -> tuple[Ints, Ints]:
         """Return (n,) series numbers of one counter's readings and (series,) the first reading of each."""
         change = np.zeros(self.size, dtype=np.bool_)
         change[0] = True
-        for column in (self.node, self.device, self.identity):
+        for column in (self.node, self.device, self.source, self.identity):
             change[1:] |= column[1:] != column[:-1]
         return np.cumsum(change) - 1, np.flatnonzero(change)
 
 
-def read_series(samples: pa.Table) -> tuple[Readings, float | None]:
-    """Return the readings of all known counters, and the largest clock uncertainty that they tell of (µs)."""
+def read_series(
+    samples: pa.Table, counters: Sequence[Counter] = COUNTERS
+) -> tuple[Readings, float | None]:
+    """Return the readings of these counters, and the largest clock uncertainty that they tell of (µs).
+
+    `Readings.counter` holds places in `counters`.
+    """
     if not samples.num_rows or "metric" not in samples.column_names:
-        return _sorted(pl.DataFrame(schema=_SCHEMA), (), ()), None
-    known = pc.is_in(_text(samples["metric"]), pa.array(sorted({counter.metric for counter in COUNTERS})))
+        return _sorted(pl.DataFrame(schema=_SCHEMA), (), (), ()), None
+    known = pc.is_in(_text(samples["metric"]), pa.array(sorted({counter.metric for counter in counters})))
     table = samples.filter(known)
     bag = _Bag.of(table)
-    counter = _counters(table, bag)
+    counter = _counters(table, bag, counters)
     node, nodes = _coded(table["node"])
     device, devices = _coded(table["device"])
+    source, sources = bag.words(SOURCE)
     frame = pl.DataFrame(
         {
             "counter": counter,
             "node": node,
             "device": device,
+            "source": source,
             "identity": bag.identities(_coded(table["service"])[0]),
             "time_us": pc.cast(table["time"], pa.int64()).to_numpy().astype(np.int64),
             "value": pc.cast(table["value"], pa.float64()).to_numpy().astype(np.float64),
         },
         schema=_SCHEMA,
     ).filter(pl.col("counter") >= 0)
-    return _sorted(frame, nodes, devices), bag.largest(CLOCK_ATTRIBUTE)
+    return _sorted(frame, nodes, devices, sources), bag.largest(CLOCK_UNCERTAINTY_US)
+
+
+def clock_by_node(samples: pa.Table) -> dict[str, float]:
+    """Return node → the largest clock uncertainty (µs) that its samples carry; those that carry none are absent."""
+    if not samples.num_rows or "attributes" not in samples.column_names:
+        return {}
+    numbers, items = _Bag.of(samples).words(CLOCK_UNCERTAINTY_US)
+    node, nodes = _coded(samples["node"])
+    found: dict[str, float] = {}
+    for pair in np.unique(node * len(items) + numbers):
+        us = _number(items[int(pair) % len(items)])
+        name = nodes[int(pair) // len(items)]
+        if us is not None:
+            found[name] = max(us, found.get(name, 0.0))
+    return found
+
+
+def one_source(*readings: Readings) -> tuple[Readings, ...]:
+    """Drop all but one source of each counter and place, the same in all of `readings`.
+
+    Sources of one counter read the same thing, so their sum would count it twice. That one stays which has the
+    most readings where it has the fewest; of equals the first by name.
+    """
+    if all(len(each.sources) < 2 for each in readings):
+        return readings
+    counts = [_by_source(each) for each in readings]
+    known = sorted({key for each in counts for key in each})
+    best: dict[tuple[int, str, str], tuple[int, int, str]] = {}
+    for place, source in ((key[:3], key[3]) for key in known):
+        held = [each.get((*place, source), 0) for each in counts]
+        rank = (-min(held), -sum(held), source)
+        best[place] = min(best.get(place, rank), rank)
+    kept = {(*place, rank[2]) for place, rank in best.items()}
+    return tuple(each.take(_among(each, kept)) for each in readings)
+
+
+_Key = tuple[int, str, str, str]
+
+
+def _keys(readings: Readings) -> tuple[Ints, list[_Key]]:
+    """Return (n,) numbers of counter, place and source, and what each number means."""
+    columns = np.column_stack((readings.counter, readings.node, readings.device, readings.source))
+    found, numbers = np.unique(columns, axis=0, return_inverse=True)
+    names = [
+        (int(c), readings.nodes[n], readings.devices[d], readings.sources[s]) for c, n, d, s in found.tolist()
+    ]
+    return numbers.ravel().astype(np.int64), names
+
+
+def _by_source(readings: Readings) -> dict[_Key, int]:
+    if not readings.size:
+        return {}
+    numbers, names = _keys(readings)
+    return dict(zip(names, np.bincount(numbers, minlength=len(names)).tolist(), strict=True))
+
+
+def _among(readings: Readings, kept: set[_Key]) -> Flags:
+    if not readings.size:
+        return np.zeros(0, dtype=np.bool_)
+    numbers, names = _keys(readings)
+    flags: Flags = np.array([name in kept for name in names])[numbers]
+    return flags
 
 
 _SCHEMA = {
     "counter": pl.Int64,
     "node": pl.Int64,
     "device": pl.Int64,
+    "source": pl.Int64,
     "identity": pl.UInt64,
     "time_us": pl.Int64,
     "value": pl.Float64,
 }
 
 
-def _sorted(frame: pl.DataFrame, nodes: tuple[str, ...], devices: tuple[str, ...]) -> Readings:
-    ordered = frame.sort("counter", "node", "device", "identity", "time_us", "value")
+def _sorted(
+    frame: pl.DataFrame, nodes: tuple[str, ...], devices: tuple[str, ...], sources: tuple[str, ...]
+) -> Readings:
+    ordered = frame.sort("counter", "node", "device", "source", "identity", "time_us", "value")
     return Readings(
         counter=ordered["counter"].to_numpy(),
         node=ordered["node"].to_numpy(),
         device=ordered["device"].to_numpy(),
+        source=ordered["source"].to_numpy(),
         identity=ordered["identity"].to_numpy(),
         time_us=ordered["time_us"].to_numpy(),
         value=ordered["value"].to_numpy(),
         nodes=nodes,
         devices=devices,
+        sources=sources,
     )
 
 
@@ -131,11 +213,11 @@ def _coded(column: pa.ChunkedArray) -> tuple[Ints, tuple[str, ...]]:
     return codes, tuple(str(label) for label in labels)
 
 
-def _counters(table: pa.Table, bag: "_Bag") -> Ints:
-    """Return (n,) places in COUNTERS, −1 where the attribute that selects fits none."""
+def _counters(table: pa.Table, bag: "_Bag", counters: Sequence[Counter]) -> Ints:
+    """Return (n,) places in `counters`, −1 where the attribute that selects fits none."""
     metric, names = _coded(table["metric"])
     out = np.full(table.num_rows, -1, dtype=np.int64)
-    for code, counter in enumerate(COUNTERS):
+    for code, counter in enumerate(counters):
         if counter.metric not in names:
             continue
         mine = metric == names.index(counter.metric)
@@ -178,6 +260,16 @@ class _Bag:
             out[self.owner[fits]] = True
         return out
 
+    def words(self, key: str) -> tuple[Ints, tuple[str, ...]]:
+        """Return (n,) codes of what each row has under `key`, '' where it has nothing, and the words."""
+        out = np.zeros(self.rows, dtype=np.int64)
+        if key not in self.keys:
+            return out, ("",)
+        mine = self.key == self.keys.index(key)
+        used, codes = np.unique(self.item[mine], return_inverse=True)
+        out[self.owner[mine]] = codes + 1
+        return out, ("", *(self.items[int(code)] for code in used))
+
     def largest(self, key: str) -> float | None:
         """Return the largest number that any row has under `key`."""
         if key not in self.keys:
@@ -192,8 +284,8 @@ class _Bag:
         entry = (self.key.astype(np.uint64) + np.uint64(1)) * MIX
         entry ^= (self.item.astype(np.uint64) + np.uint64(1)) * FOLD
         entry = (entry ^ (entry >> SHIFT)) * MIX
-        if CLOCK_ATTRIBUTE in self.keys:
-            entry[self.key == self.keys.index(CLOCK_ATTRIBUTE)] = 0
+        if CLOCK_UNCERTAINTY_US in self.keys:
+            entry[self.key == self.keys.index(CLOCK_UNCERTAINTY_US)] = 0
         out = (service.astype(np.uint64) + np.uint64(1)) * FOLD
         np.add.at(out, self.owner, entry)
         return out

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from otel_attrib.analytics.books import Books
 from otel_attrib.analytics.columns import Flags, Rows
-from otel_attrib.analytics.evidence.board import grid_of, read_board
+from otel_attrib.analytics.evidence.board import grid_of, read_boards
 from otel_attrib.analytics.evidence.contrast import Contrast, contrast_all
 from otel_attrib.analytics.evidence.hit import Hit, find_hit
 from otel_attrib.analytics.evidence.steps import StepChange, compare_steps
@@ -79,7 +79,8 @@ def look(books: Books, baseline: Period, current: Period, hit: Flags | None, lev
     known = hit is not None and hit.size == current.rows.n and hit.any() and not hit.all()
     flags = hit if known else None
     found = find_hit(baseline.rows, current.rows, flags, grids, level)
-    boards = read_board(baseline.samples, baseline.window), read_board(current.samples, current.window)
+    before, after = read_boards((baseline.samples, baseline.window), (current.samples, current.window))
+    boards = before, after
     stages = {canonical(books.metric_name, name): e.value for name, e in books.stages.items()}
     certain = {
         canonical(books.metric_name, name): max(0.0, 2 * e.probability_above(0.0) - 1)

@@ -1,4 +1,4 @@
-"""The service: receiver, spool, writer, store and their ports, in one process and on one event loop.
+"""The service: receiver, spool, writer, store and their ports, and the agent of this node, in one process.
 
 The embedded store admits one process, so everything that needs it lives here. What was acknowledged is
 in the spool or in the store at every moment; stopping drains the one into the other as far as time
@@ -19,6 +19,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from otel_attrib.collector.agent.inside import Inside
+from otel_attrib.collector.agent.node import NodeAgent
 from otel_attrib.collector.clickhouse_http import ClickHouseHttp
 from otel_attrib.collector.counters import Counters
 from otel_attrib.collector.grpc import listen
@@ -40,6 +42,9 @@ _log = logging.getLogger(__name__)
 
 # What an engine that hangs cannot stop comes this long after `stop_seconds`: first with a word in the log.
 _LAST_WORD_SECONDS, _ALARM_SECONDS = 5.0, 10
+
+# What the agent has to read and send its last when the service stops.
+_AGENT_SECONDS = 2.0
 
 # Called once with the addresses by name: otlp_grpc, otlp_http, clickhouse, http.
 Ready = Callable[[Mapping[str, str]], None]
@@ -83,6 +88,7 @@ async def _serve(settings: Settings, ready: Ready) -> None:
         queries = parts.link.clickhouse(settings, parts.counters) if dsn.embedded else None
         grpc_server, grpc_port = await listen(parts.receiver, settings)
         listeners, addresses = _listeners(settings, parts, queries, sockets, grpc_port)
+        agent = _agent(settings, parts.receiver) if settings.agent else None
         try:
             for listener in listeners:
                 await listener.start()
@@ -91,8 +97,14 @@ async def _serve(settings: Settings, ready: Ready) -> None:
             # What is alive now stays: the collector of cycles need not look at it again.
             gc.freeze()
             ready(addresses)
+            if agent:
+                agent.start()
             await stopped.wait()
         finally:
+            if agent:
+                await _within(
+                    _AGENT_SECONDS + 1, "ending the agent", asyncio.to_thread(agent.stop, _AGENT_SECONDS)
+                )
             parts.receiver.stop()
             await _stop(parts, queries, (grpc_server.stop(5), *(each.stop() for each in listeners)), settings)
 
@@ -162,6 +174,10 @@ def _parts(settings: Settings, dsn: Dsn, stack: ExitStack) -> _Parts:
     spool = Spool(directory, settings, counters, writer.submit, writer.is_busy)
     done.append(spool.done)
     return _Parts(link, counters, spool, writer, Receiver(settings, spool, counters))
+
+
+def _agent(settings: Settings, receiver: Receiver) -> NodeAgent:
+    return NodeAgent(settings, Inside(receiver, asyncio.get_running_loop()), os.environ, alone=False)
 
 
 def _sockets(settings: Settings, dsn: Dsn, stack: ExitStack) -> dict[str, socket.socket]:

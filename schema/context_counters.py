@@ -92,6 +92,28 @@ CONTEXT: Final = (
         select=(_WAY, "transmit"),
     ),
     _card("nvlink_state", "slatag.gpu.nvlink.link_state", "1", "nvlink", "1: `slatag.link` is up", most=1.0),
+    _card("gpu_clock_reasons", "slatag.gpu.clock_reasons", "1", "gpu", "NVML's clocks-event reasons, a bit mask"),
+    _card("last_xid", "slatag.gpu.last_xid", "1", "gpu", "number of the newest XID event"),
+    _card_total(
+        "rows_remapped",
+        "hw.errors",
+        "{error}",
+        "gpu",
+        "memory rows replaced after corrected errors",
+        select=("error.type", "row_remapped"),
+    ),
+    _card_total(
+        "rows_remapped_uncorrectable",
+        "hw.errors",
+        "{error}",
+        "gpu",
+        "memory rows replaced after uncorrected errors",
+        select=("error.type", "row_remapped_uncorrectable"),
+    ),
+    _card_total("sm_cycles", "slatag.gpu.sm_cycles", "{cycle}", "gpu", "SM cycles gone by since boot"),
+    _card_total(
+        "sm_cycles_active", "slatag.gpu.sm_cycles_active", "{cycle}", "gpu", "SM cycles with a warp since boot"
+    ),
     _card(
         "profile_share",
         "slatag.profile.share",
@@ -253,10 +275,18 @@ CONTEXT: Final = (
         most=1.0,
     ),
     _host(
-        "agent_source_interval", "slatag.agent.source.interval", "s", "cpu", f"time between reads, {_BY_SOURCE}"
+        "agent_source_interval",
+        "slatag.agent.source.interval",
+        "s",
+        "cpu",
+        f"time between reads, {_BY_SOURCE}",
     ),
     _host_total(
-        "agent_source_readings", "slatag.agent.source.readings", "{reading}", "cpu", f"values read, {_BY_SOURCE}"
+        "agent_source_readings",
+        "slatag.agent.source.readings",
+        "{reading}",
+        "cpu",
+        f"values read, {_BY_SOURCE}",
     ),
     _host_total(
         "agent_source_refused",
@@ -266,7 +296,11 @@ CONTEXT: Final = (
         f"values that are no measurement, {_BY_SOURCE}",
     ),
     _host_total(
-        "agent_source_failures", "slatag.agent.source.failures", "{read}", "cpu", f"reads that failed, {_BY_SOURCE}"
+        "agent_source_failures",
+        "slatag.agent.source.failures",
+        "{read}",
+        "cpu",
+        f"reads that failed, {_BY_SOURCE}",
     ),
     _host_total(
         "agent_source_missed",

@@ -46,5 +46,6 @@ def missing_sensors(view: View) -> dict[str, tuple[str, ...]]:
 def what_would_decide(layer: str, view: View) -> str:
     """Say which sensor to add, where."""
     where = view.hit.nodes[0] if view.hit.nodes and view.hit.nodes[0] else "the hit hosts"
-    source = "record its steps with the shim" if layer == "scheduler" else "send or import them"
+    agent = "run `otel-attrib agent` there, or import them"
+    source = "record its steps with the shim" if layer == "scheduler" else agent
     return f"no {WORDS[layer]} of {where}: {source}"

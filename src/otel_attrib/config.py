@@ -78,6 +78,32 @@ def _list(value: object) -> tuple[str, ...]:
     return tuple(word.strip() for word in words if word.strip())
 
 
+def _switch(value: object) -> bool:
+    word = str(value).strip().lower()
+    if word not in ("on", "off", "true", "false", "1", "0", "yes", "no"):
+        raise ValueError("give on or off")
+    return word in ("on", "true", "1", "yes")
+
+
+def _share(value: object) -> float:
+    text = str(value).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 64:
+        raise ValueError("give a share of one core above 0, such as 1% or 0.01")
+    return share
+
+
+def _rates(value: object) -> tuple[tuple[str, float], ...]:
+    pairs = value.items() if isinstance(value, dict) else (word.partition("=")[::2] for word in _list(value))
+    rates = tuple((str(name).strip(), _seconds(every)) for name, every in pairs)
+    if not all(name and every >= 0.01 for name, every in rates):
+        raise ValueError("give source=time, such as nvml=100ms; 10ms at least")
+    return rates
+
+
 def _is(
     default: Any, cast: Callable[[object], Any], meaning: str, shown: str = "", secret: bool = False
 ) -> Any:
@@ -118,6 +144,13 @@ class Settings:
     query_seconds: float = _is(60.0, _seconds, "longest query of `clickhouse_port`", "60s")
     query_memory: int = _is(512 << 20, size, "bytes one query of `clickhouse_port` may use", "512MiB")
     stop_seconds: float = _is(20.0, _seconds, "longest wait for the store when stopping", "20s")
+    agent: bool = _is(True, _switch, "off: `up` does not read this machine's counters", "on")
+    agent_sources: tuple[str, ...] = _is((), _list, "what the agent reads; empty: all there is", "")
+    agent_every: tuple[tuple[str, float], ...] = _is(
+        (), _rates, "time between two reads of a source, such as `nvml=100ms`; empty: its own", ""
+    )
+    agent_budget: float = _is(0.01, _share, "what the agent may take of one core", "1%")
+    agent_send: float = _is(5.0, _seconds, "time between two sendings of readings", "5s")
 
     def __post_init__(self) -> None:
         """Refuse a certificate without its key, and files that cannot be read."""
@@ -187,7 +220,7 @@ _HEAD = f"""\
 
 <!-- Generated from src/otel_attrib/config.py by `make docs`; do not edit. -->
 
-What `otel-attrib up` reads.
+What `otel-attrib up` and, of those that begin with `agent`, `otel-attrib agent` read.
 The environment wins over the TOML file that `{CONFIG}` names, and the file over the default;
 options of the command line win over all of them.
 Sizes take `KiB`, `MiB`, `GiB`; times take `ms`, `s`, `m`, `h`, `d`.

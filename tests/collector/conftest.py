@@ -162,7 +162,7 @@ class Up:
         return self.process.wait(60)
 
 
-_CLEAN = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
+_CLEAN = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "OTEL_ATTRIB_AGENT": "off"}
 
 
 @pytest.fixture(scope="module")

@@ -78,7 +78,7 @@ def test_unreadable_certificate(pair: tuple[Path, Path], tmp_path: Path, broken:
     ports = [f"--{name}-port=0" for name in ("otlp-grpc", "otlp-http", "clickhouse", "http")]
     done = subprocess.run(
         [sys.executable, "-m", "otel_attrib", "up", "--dsn=chdb://memory", *ports],
-        env={"PATH": "/usr/bin:/bin", **environment},
+        env={"PATH": "/usr/bin:/bin", "OTEL_ATTRIB_AGENT": "off", **environment},
         capture_output=True,
         text=True,
         timeout=60,

@@ -2,9 +2,10 @@
 
 Listens on loopback: OTLP over gRPC (4317) and HTTP (4318), the embedded store as a
 read-only ClickHouse over HTTP (8123), status and counters (8080). Point exporters at
-it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317. SIGTERM or Ctrl-C stops it
-cleanly. Every setting can also come from the environment or a file: see
-docs/reference/settings.md.
+it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317. The counters of this
+machine's cards and host are read as well, as by `otel-attrib agent`. SIGTERM or
+Ctrl-C stops it cleanly. Every setting can also come from the environment or a file:
+see docs/reference/settings.md.
 """
 
 import argparse
@@ -41,6 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}-port", metavar="PORT", help=f"({port}; 0: any free one)")
     parser.add_argument("--spool", metavar="DIR", help="requests not yet in the store (beside the store)")
     parser.add_argument("--spool-limit", metavar="SIZE", help="what the spool may hold (4GiB)")
+    parser.add_argument(
+        "--no-agent", action="store_true", help="do not read this machine's counters (OTEL_ATTRIB_AGENT=off)"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON once it serves")
 
 
@@ -49,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     from otel_attrib.config import load
 
     names = ("dsn", "host", "otlp_grpc_port", "otlp_http_port", "clickhouse_port", "http_port")
-    settings = load(**{name: getattr(args, name) for name in (*names, "spool", "spool_limit")})
+    given = {name: getattr(args, name) for name in (*names, "spool", "spool_limit")}
+    settings = load(**given, agent=False if args.no_agent else None)
     _log_to_stderr()
     try:
         from otel_attrib.collector.up import serve

@@ -96,7 +96,8 @@ def test_missing_sensor_is_told(scene: Scenes) -> None:
     """The sensor to add is named with its host."""
     found: Layers = scene(**FAULTS["gpu"], unread=True).judged()
 
-    assert "no GPU clock or throttle counters of node0: send or import them" in found.deciding
+    wanted = "no GPU clock or throttle counters of node0: run `otel-attrib agent` there, or import them"
+    assert wanted in found.deciding
 
 
 def test_queue_without_replay_stays_unexplained(scene: Scenes) -> None:

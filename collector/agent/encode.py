@@ -1,0 +1,158 @@
+"""Readings as OTLP export requests: what never changes is encoded once, numbers are filled in by numpy.
+
+A gauge becomes a Gauge; a total a cumulative, monotonic Sum whose start is the agent's first sight of it, or
+the reading at which it fell (a restart). Metrics of one name stand once in a request.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope, KeyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+from otel_attrib import __version__
+from otel_attrib.collector.agent.readings import Layout, Readings
+from otel_attrib.collector.agent.source import Series
+from otel_attrib.collector.agent.starts import Starts
+from otel_attrib.collector.agent.wire import PointTable, Times, field
+from otel_attrib.schema.attributes import ATTRIBUTES, HW_ID, HW_TYPE
+from otel_attrib.schema.context_counters import EVERY_COUNTER
+from otel_attrib.schema.counters import Counter
+
+__all__ = ["MOST_POINTS", "SCOPE", "Batch", "Encoder", "attributes_of", "descriptions"]
+
+SCOPE = "otel_attrib.agent"
+MOST_POINTS = 50_000
+"""Of one request; the receiver takes four times as many."""
+
+Batch = tuple[int, Readings]
+"""When something was read (wall clock, ns), and what."""
+
+# Field numbers: request 1, resource metrics 1 and 2, scope metrics 1 and 2, metric 1 to 3, its data 5 or 7.
+_GAUGE, _SUM = 5, 7
+_CUMULATIVE_MONOTONIC = b"\x10\x02\x18\x01"
+_PLANS = 64
+_WHOLE = {attribute.name for attribute in ATTRIBUTES if attribute.type == "int"}
+
+
+def attributes_of(series: Series) -> dict[str, str]:
+    """The attributes of the points of a series: where it was read, and what tells it from its like."""
+    placed = {HW_ID: series.device, HW_TYPE: "gpu"} if series.device else {}
+    return placed | dict((series.counter.select,) if series.counter.select else ()) | dict(series.attributes)
+
+
+def descriptions() -> dict[str, str]:
+    """The meaning of each metric that only one counter has; others differ by attribute."""
+    names = [counter.metric for counter in EVERY_COUNTER]
+    return {each.metric: each.meaning for each in EVERY_COUNTER if names.count(each.metric) == 1}
+
+
+class Encoder:
+    """Makes requests of this node's readings; not to be shared between threads."""
+
+    def __init__(self, resource: Mapping[str, str]) -> None:
+        """`resource` names the node."""
+        self._resource = field(1, Resource(attributes=_pairs(resource)).SerializeToString())
+        self._scope = field(1, InstrumentationScope(name=SCOPE, version=__version__).SerializeToString())
+        self._plans: OrderedDict[Layout, _Plan] = OrderedDict()
+        self._starts = Starts()
+        self._meanings = descriptions()
+
+    def requests(self, batches: Sequence[Batch]) -> Iterator[tuple[bytes, int]]:
+        """Each request's bytes and points, `MOST_POINTS` at most where one read has not more itself."""
+        metrics: dict[bytes, list[bytes]] = {}
+        points = 0
+        for layout, times, values in _columns(batches):
+            if points and points + values.size > MOST_POINTS:
+                yield self._request(metrics), points
+                metrics, points = {}, 0
+            for head, body in self._plan(layout).filled(times, values, self._starts):
+                metrics.setdefault(head, []).append(body)
+            points += values.size
+        if points:
+            yield self._request(metrics), points
+        self._starts.forget()
+
+    def _plan(self, layout: Layout) -> "_Plan":
+        plan = self._plans.pop(layout, None) or _Plan(layout, self._meanings)
+        self._plans[layout] = plan
+        if len(self._plans) > _PLANS:
+            self._plans.popitem(last=False)
+        return plan
+
+    def _request(self, metrics: Mapping[bytes, Sequence[bytes]]) -> bytes:
+        written = (field(2, head[1:], _data(head[0], parts)) for head, parts in metrics.items())
+        return field(1, self._resource, field(2, self._scope, *written))
+
+
+class _Plan:
+    """How the reads of one layout are written: a table for each metric and length of attributes."""
+
+    def __init__(self, layout: Layout, meanings: Mapping[str, str]) -> None:
+        series = layout.series
+        self.totals = [each for each in series if each.counter.kind == "total"]
+        self._columns = np.array([i for i, each in enumerate(series) if each.counter.kind == "total"], int)
+        nth = {id(each): i for i, each in enumerate(self.totals)}
+        encoded = [
+            NumberDataPoint(attributes=_pairs(attributes_of(each))).SerializeToString() for each in series
+        ]
+
+        places = [
+            (_head(each.counter, meanings), len(row)) for each, row in zip(series, encoded, strict=True)
+        ]
+        self._tables = [
+            (head, PointTable(columns, [encoded[i] for i in columns], starting))
+            for (head, _), group in groupby(
+                sorted(range(len(series)), key=places.__getitem__), places.__getitem__
+            )
+            for columns in [list(group)]
+            for starting in [[nth[id(series[i])] for i in columns] if head[0] == _SUM else None]
+        ]
+
+    def filled(
+        self, times: Times, values: NDArray[np.float64], starts: Starts
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """The head of each metric with some of its points."""
+        began = starts.of(self.totals, times, values[:, self._columns])
+        for head, table in self._tables:
+            yield head, table.filled(times, values, began)
+
+
+def _columns(batches: Iterable[Batch]) -> Iterator[tuple[Layout, Times, NDArray[np.float64]]]:
+    """Reads of one layout together, in pieces that fit a request."""
+    together: dict[Layout, list[Batch]] = {}
+    for batch in batches:
+        together.setdefault(batch[1].layout, []).append(batch)
+    for layout, group in together.items():
+        step = max(1, MOST_POINTS // max(1, len(layout.series)))
+        for at in range(0, len(group), step):
+            piece = group[at : at + step]
+            times = np.array([ns for ns, _ in piece], dtype=np.int64)
+            yield layout, times, np.stack([readings.values for _, readings in piece])
+
+
+def _head(counter: Counter, meanings: Mapping[str, str]) -> bytes:
+    """The number of the metric's data field, then the metric as far as it is the same in every request."""
+    words = [(1, counter.metric), (2, meanings.get(counter.metric, "")), (3, counter.unit)]
+    kind = _SUM if counter.kind == "total" else _GAUGE
+    return bytes([kind]) + b"".join(field(number, word.encode()) for number, word in words if word)
+
+
+def _data(kind: int, parts: Sequence[bytes]) -> bytes:
+    return field(kind, *parts, _CUMULATIVE_MONOTONIC) if kind == _SUM else field(kind, *parts)
+
+
+def _pairs(attributes: Mapping[str, str]) -> list[KeyValue]:
+    pairs = []
+    for key, value in attributes.items():
+        pair = KeyValue(key=key)
+        if key in _WHOLE and value.isdecimal():
+            pair.value.int_value = int(value)
+        else:
+            pair.value.string_value = value
+        pairs.append(pair)
+    return pairs

@@ -1,0 +1,48 @@
+"""`otel-attrib agent` in the foreground: from the first reading to the last one sent."""
+
+import logging
+import os
+import signal
+from threading import Event
+from typing import TextIO
+
+from otel_attrib.collector.agent.agent import plan_of
+from otel_attrib.collector.agent.destination import destination
+from otel_attrib.collector.agent.node import NodeAgent
+from otel_attrib.collector.agent.transport import transport
+from otel_attrib.commands.stopping import SIGNALS
+from otel_attrib.config import Settings
+
+__all__ = ["log_to", "serve"]
+
+_log = logging.getLogger(__name__)
+
+
+def log_to(stream: TextIO) -> None:
+    """Say on `stream` what is not there, what fails and what is lost, each once."""
+    form = "%(asctime)s %(levelname)s %(message)s"
+    logging.basicConfig(level=logging.WARNING, stream=stream, format=form)
+    logging.getLogger("otel_attrib").setLevel(logging.INFO)
+
+
+def serve(settings: Settings, endpoint: str | None) -> int:
+    """Read and send until SIGTERM or SIGINT; a second one ends the process at once."""
+    to = transport(destination(os.environ, endpoint))
+    agent = NodeAgent(settings, to, os.environ)
+    stopped = Event()
+
+    def stop(number: int, _: object) -> None:
+        if stopped.is_set():
+            os._exit(128 + number)
+        stopped.set()
+
+    for number in SIGNALS:
+        signal.signal(number, stop)
+    names = ", ".join(plan_of(settings).sources) or "all that this machine has"
+    _log.info("reads %s; sends to %s every %g s", names, to.where, settings.agent_send)
+    agent.start()
+    stopped.wait()
+    agent.stop()
+    counts = agent.export.counts
+    _log.info("ended: %d readings sent, %d lost", counts.sent, counts.lost.total())
+    return 0

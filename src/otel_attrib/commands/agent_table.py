@@ -1,0 +1,138 @@
+"""What the agent reads, printed: the catalogue, and one look at this machine."""
+
+import json
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from otel_attrib.commands.quantity import quantity
+
+if TYPE_CHECKING:
+    from otel_attrib.collector.agent.agent import Plan
+    from otel_attrib.collector.agent.look import Look, Seen, Value
+
+__all__ = ["look_lines", "place", "print_catalogue", "print_once", "rate"]
+
+_WIDTH = 80
+_PLACE = 25
+_NAME = 24
+
+
+def print_catalogue(plan: "Plan", as_json: bool) -> int:
+    """Every source with its rate and what it reads, from its module's first line."""
+    from otel_attrib.collector.agent.catalogue import SOURCES
+
+    rows = [_entry(name, plan) for name in plan.sources or SOURCES]
+    if as_json:
+        body = [{"name": name, "every_s": every, "reads": reads} for name, every, reads in rows]
+        print(json.dumps({"schema": "otel-attrib/agent-sources/1", "sources": body}, ensure_ascii=False))
+        return 0
+    print(f"{len(rows)} sources; those that this machine has: otel-attrib agent --once\n")
+    widest = max((len(name) for name, _, _ in rows), default=0)
+    for name, every, reads in rows:
+        head = f"{name:<{widest}}  {rate(every):>7}  "
+        first, *others = wrap(reads, _WIDTH - len(head)) or [""]
+        print("\n".join([head + first, *(" " * len(head) + line for line in others)]))
+    return 0
+
+
+def print_once(plan: "Plan", as_json: bool) -> int:
+    """One look; exit code 1 when no source answers at all."""
+    from otel_attrib.collector.agent.agent import makers
+    from otel_attrib.collector.agent.look import look
+
+    if sys.stderr.isatty() and not as_json:
+        print("reading twice, a second apart …", file=sys.stderr)
+    found = look(makers(plan.sources))
+    if as_json:
+        print(json.dumps(_body(found), ensure_ascii=False))
+    else:
+        print("\n".join(look_lines(found)))
+    return 0 if found.seen else 1
+
+
+def rate(every_s: float) -> str:
+    """How often, in the unit that gives a whole number: 100 ms, 5 s."""
+    return f"{every_s * 1000:g} ms" if every_s < 1 else f"{every_s:g} s"
+
+
+def look_lines(found: "Look") -> Iterator[str]:
+    """The look as a table of at most 80 columns, then what is missing and why."""
+    values = sum(len(seen.values) for seen in found.seen)
+    total = len(found.seen) + len(found.missing)
+    yield f"{len(found.seen)} of {total} sources answer, {values} values on {socket.gethostname()}"
+    for seen in found.seen:
+        yield ""
+        yield f"{seen.name}: every {rate(seen.every_s)}, {seen.read_s * 1000:.2g} ms a read"
+        yield from _rows(seen)
+        for series, value in seen.refused:
+            yield f"  {series.counter.key}: {quantity(value, series.counter.unit)} is no measurement: refused"
+    if found.missing:
+        yield "\nnot here"
+    for name, why in found.missing.items():
+        yield from wrap(f"{name}: {why}", _WIDTH, initial_indent="  ", subsequent_indent="      ")
+
+
+def place(value: "Value") -> str:
+    """Device and attributes in 25 columns, each by the last word of its name."""
+    series = value.series
+    words = [f"hw.id={series.device}"] if series.device else []
+    words += [f"{key.rpartition('.')[2]}={text}" for key, text in series.attributes]
+    shown = " ".join(words)
+    return shown if len(shown) <= _PLACE else shown[: _PLACE - 1] + "…"
+
+
+def _rows(seen: "Seen") -> Iterator[str]:
+    if not seen.values:
+        yield "  nothing to read now"
+    for value in seen.values:
+        counter = value.series.counter
+        grows = "" if value.per_s is None else quantity(value.per_s, counter.unit, "/s")
+        row = f"  {counter.key:<{_NAME}} {place(value):<{_PLACE}} {quantity(value.value, counter.unit):>12}"
+        yield f"{row} {grows:>12}".rstrip()
+
+
+def _entry(name: str, plan: "Plan") -> tuple[str, float, str]:
+    from otel_attrib.collector.agent.catalogue import source_class
+
+    found = source_class(name)
+    said = (sys.modules[found.__module__].__doc__ or "").strip().partition("\n\n")[0]
+    return name, plan.every.get(name, found.every_s), " ".join(said.split())
+
+
+def _body(found: "Look") -> dict[str, Any]:
+    return {
+        "schema": "otel-attrib/agent/1",
+        "node": socket.gethostname(),
+        "time_unix_s": round(time.time(), 3),
+        "sources": [
+            {
+                "name": seen.name,
+                "every_s": seen.every_s,
+                "read_s": round(seen.read_s, 6),
+                "readings": [_reading(value) for value in seen.values],
+                "refused": len(seen.refused),
+            }
+            for seen in found.seen
+        ],
+        "unavailable": [{"name": name, "why": why} for name, why in found.missing.items()],
+    }
+
+
+def _reading(value: "Value") -> dict[str, Any]:
+    from otel_attrib.collector.agent.encode import attributes_of
+
+    counter = value.series.counter
+    grows: Sequence[tuple[str, Any]] = () if value.per_s is None else (("per_s", value.per_s),)
+    return {
+        "key": counter.key,
+        "metric": counter.metric,
+        "attributes": attributes_of(value.series),
+        "value": value.value,
+        "unit": counter.unit,
+        "kind": counter.kind,
+        **dict(grows),
+    }

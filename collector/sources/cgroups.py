@@ -41,7 +41,7 @@ class Cgroup:
 
 
 class EngineCgroups:
-    """Finds the groups of all engine processes at each call; a process that has not moved costs one `read`."""
+    """Finds the groups of all engine processes at each call; one that has not moved costs one `read`."""
 
     def __init__(
         self, controllers: Controllers, file: str, proc: Path, root: Path, processes: EngineProcesses
@@ -113,6 +113,6 @@ def _walk(
 
 
 def _is_machine(folder: Path) -> bool:
-    """Return whether a group is the topmost of its hierarchy: a namespace may call another one `/` as well."""
+    """Return whether a group is the topmost of its hierarchy; a namespace may call another `/` as well."""
     first_version, second_version = folder / "release_agent", folder / "cgroup.controllers"
     return first_version.exists() or (second_version.exists() and not (folder / "cgroup.type").exists())

@@ -11,7 +11,19 @@ __all__ = ["SOURCES", "source_class"]
 
 _HERE = "otel_attrib.collector.sources"
 
-SOURCES: Final[Mapping[str, str]] = MappingProxyType({})
+SOURCES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "schedstat": "schedstat:Schedstat",
+        "throttling": "throttling:Throttling",
+        "pressure": "pressure:Pressure",
+        "cpu": "cpu:Cpu",
+        "process_use": "process_use:ProcessUse",
+        "context_switches": "context_switches:ContextSwitches",
+        "network": "network:Network",
+        "tcp_connections": "tcp_connections:TcpConnections",
+        "clock": "clock:Clock",
+    }
+)
 """Name → `module:Class` below `collector/sources/`, in the order in which they are started."""
 
 

@@ -320,6 +320,14 @@ GPU_UUID = _add(
     "slatag.gpu.uuid", "string", "", "UUID of the card or MIG instance, as CUDA_VISIBLE_DEVICES may name it",
     where="metric",
 )
+HW_STATE = _add("hw.state", "string", "", "ok, degraded or failed", _SEMCONV, "metric")
+THROTTLE_REASONS = _add(
+    "hw.gpu.throttle_reasons", "string", "", "What held the card's clocks down", "OpenLIT", "metric"
+)
+INTERCONNECT_TYPE = _add(
+    "hw.gpu.interconnect.type", "string", "", "nvlink, xgmi or other", "OpenLIT", "metric"
+)
+LINK = _add("slatag.link", "string", "", "Number of one link of a card", where="metric")
 CLOCK_UNCERTAINTY_US = _add(
     "slatag.clock_uncertainty_us", "double", "us", "How far the clock of this sample may be off", where="metric"
 )
@@ -359,12 +367,44 @@ CGROUP_PATH = _add(
     "slatag.cgroup.path", "string", "", "Control group, as its kernel names it", where="metric"
 )
 NETWORK_INTERFACE_NAME = _add("network.interface.name", "string", "", "Network interface", _SEMCONV, "metric")
+ACTIVITY = _add(
+    "slatag.activity",
+    "string",
+    "",
+    "What a step's time on a device went to: compute, memory, collective, copy, idle",
+    where="metric",
+)
+PROFILE_ID = _add(
+    "slatag.profile.id", "string", "", "The imported profile: 12 digits of its content's SHA-256", where="metric"
+)
 NETWORK_IO_DIRECTION = _add("network.io.direction", "string", "", "transmit or receive", _SEMCONV, "metric")
 NET_NAMESPACE = _add(
     "slatag.net.namespace", "string", "", "Network namespace of the engine: its inode", where="metric"
 )
 CLOCK_STATE = _add(
     "slatag.clock.state", "string", "", "synchronized or unsynchronized, as the kernel says", where="metric"
+)
+CUDA_CALL = _add(
+    "slatag.cuda.call",
+    "string",
+    "",
+    "Kind of CUDA call, of the runtime or the driver: memcpy, memcpy_async, launch, graph_launch, "
+    "stream_synchronize, device_synchronize or event_synchronize",
+    where="metric",
+)
+COPY_DIRECTION = _add(
+    "slatag.copy.direction",
+    "string",
+    "",
+    "h2d (to the card), d2h, d2d, p2p (to another card), h2h, or unknown where the call does not say",
+    where="metric",
+)
+NCCL_CALL = _add(
+    "slatag.nccl.call", "string", "", "NCCL call: all_reduce, all_gather, …, group_end", where="metric"
+)
+SERVER_PORT = _add("server.port", "int", "", "Port on which an engine serves requests", _SEMCONV, "metric")
+FLOW = _add(
+    "slatag.flow", "string", "", "Tenant whose traffic it is, as the given map of addresses says", where="metric"
 )
 AGENT_SOURCE = _add(
     "slatag.agent.source", "string", "", "Which of the agent's sources a figure of its own is about", where="metric"

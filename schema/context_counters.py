@@ -194,6 +194,13 @@ CONTEXT: Final = (
     _host_total(
         "flow_packets", "slatag.net.flow_packets", "{packet}", "network", "packets in that sum, by flow"
     ),
+    _host_total(
+        "flow_retransmits",
+        "slatag.net.flow_retransmits",
+        "{segment}",
+        "network",
+        "TCP segments sent again from the engine's ports, a part of the machine's",
+    ),
     _host(
         "clock_uncertainty",
         "slatag.clock.uncertainty",

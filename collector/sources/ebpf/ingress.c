@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
 // How long a packet of the engine's ports waits between its arrival at an interface and the read that takes it.
 //
 // The classifier looks and lets everything pass: its one verdict leaves the packet to whoever comes next. A
@@ -14,30 +16,30 @@
 #define PASS (-1) // TC_ACT_UNSPEC, and TCX_NEXT: no verdict of ours
 
 struct prefix {
-    u32 bits;
-    u8 address[16];
+	u32 bits;
+	u8 address[16];
 };
 
 struct end {
-    u8 address[16];
-    u16 peer;
-    u16 port;
+	u8 address[16];
+	u16 peer;
+	u16 port;
 };
 
 struct flow {
-    u16 port;
-    u16 tenant;
+	u16 port;
+	u16 tenant;
 };
 
 struct waiting {
-    u64 first;
-    u64 after; // Σ (arrival − first)
-    u64 packets;
+	u64 first;
+	u64 after; // Σ (arrival − first)
+	u64 packets;
 };
 
 struct delay {
-    u64 packets;
-    u64 ns;
+	u64 packets;
+	u64 ns;
 };
 
 BPF_HASH(watched, u32, u8, WATCHED_MOST);
@@ -49,123 +51,123 @@ BPF_HASH(delays, struct flow, struct delay, 4096);
 
 static inline int arrived(struct end *end)
 {
-    u64 now = bpf_ktime_get_ns();
-    struct waiting *waiting = unread.lookup(end);
-    if (waiting) {
-        lock_xadd(&waiting->packets, 1);
-        lock_xadd(&waiting->after, now - waiting->first);
-        return PASS;
-    }
-    struct waiting first = {.first = now, .packets = 1};
-    unread.update(end, &first);
-    return PASS;
+	u64 now = bpf_ktime_get_ns();
+	struct waiting *waiting = unread.lookup(end);
+	if (waiting) {
+		lock_xadd(&waiting->packets, 1);
+		lock_xadd(&waiting->after, now - waiting->first);
+		return PASS;
+	}
+	struct waiting first = {.first = now, .packets = 1};
+	unread.update(end, &first);
+	return PASS;
 }
 
 static inline int of_tcp(struct __sk_buff *skb, struct end *end, u32 at, u32 stop)
 {
-    u16 head[2];
-    u8 words;
-    if (bpf_skb_load_bytes(skb, at, head, 4) || bpf_skb_load_bytes(skb, at + 12, &words, 1))
-        return PASS;
-    end->peer = ntohs(head[0]);
-    end->port = ntohs(head[1]);
-    if (!ports.lookup(&end->port))
-        return PASS;
-    // No data: an acknowledgement wakes no reader.
-    if (stop <= at + (words >> 4) * 4)
-        return PASS;
-    return arrived(end);
+	u16 head[2];
+	u8 words;
+	if (bpf_skb_load_bytes(skb, at, head, 4) || bpf_skb_load_bytes(skb, at + 12, &words, 1))
+		return PASS;
+	end->peer = ntohs(head[0]);
+	end->port = ntohs(head[1]);
+	if (!ports.lookup(&end->port))
+		return PASS;
+	// No data: an acknowledgement wakes no reader.
+	if (stop <= at + (words >> 4) * 4)
+		return PASS;
+	return arrived(end);
 }
 
 int classify(struct __sk_buff *skb)
 {
-    struct end end = {};
-    if (skb->protocol == htons(ETH_P_IP)) {
-        u8 start[10];
-        if (bpf_skb_load_bytes(skb, ETH_HLEN, start, 10) || start[9] != IPPROTO_TCP)
-            return PASS;
-        end.address[10] = end.address[11] = 0xff;
-        if (bpf_skb_load_bytes(skb, ETH_HLEN + 12, end.address + 12, 4))
-            return PASS;
-        u32 length = start[2] << 8 | start[3];
-        // A length of 0 is a packet put together beyond 64 KiB: full of data.
-        u32 stop = length ? ETH_HLEN + length : skb->len;
-        return of_tcp(skb, &end, ETH_HLEN + (start[0] & 15) * 4, stop);
-    }
-    if (skb->protocol == htons(ETH_P_IPV6)) {
-        u8 start[7];
-        if (bpf_skb_load_bytes(skb, ETH_HLEN, start, 7) || start[6] != IPPROTO_TCP)
-            return PASS;
-        if (bpf_skb_load_bytes(skb, ETH_HLEN + 8, end.address, 16))
-            return PASS;
-        u32 length = start[4] << 8 | start[5];
-        u32 stop = length ? ETH_HLEN + 40 + length : skb->len;
-        return of_tcp(skb, &end, ETH_HLEN + 40, stop);
-    }
-    return PASS;
+	struct end end = {};
+	if (skb->protocol == htons(ETH_P_IP)) {
+		u8 start[10];
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, start, 10) || start[9] != IPPROTO_TCP)
+			return PASS;
+		end.address[10] = end.address[11] = 0xff;
+		if (bpf_skb_load_bytes(skb, ETH_HLEN + 12, end.address + 12, 4))
+			return PASS;
+		u32 length = start[2] << 8 | start[3];
+		// A length of 0 is a packet put together beyond 64 KiB: full of data.
+		u32 stop = length ? ETH_HLEN + length : skb->len;
+		return of_tcp(skb, &end, ETH_HLEN + (start[0] & 15) * 4, stop);
+	}
+	if (skb->protocol == htons(ETH_P_IPV6)) {
+		u8 start[7];
+		if (bpf_skb_load_bytes(skb, ETH_HLEN, start, 7) || start[6] != IPPROTO_TCP)
+			return PASS;
+		if (bpf_skb_load_bytes(skb, ETH_HLEN + 8, end.address, 16))
+			return PASS;
+		u32 length = start[4] << 8 | start[5];
+		u32 stop = length ? ETH_HLEN + 40 + length : skb->len;
+		return of_tcp(skb, &end, ETH_HLEN + 40, stop);
+	}
+	return PASS;
 }
 
 // Which socket a flow's packets end in: known from its first data on, before anybody reads it.
-TRACEPOINT_PROBE(tcp, tcp_probe)
+int on_data(struct tracepoint__tcp__tcp_probe *args)
 {
-    if (!args->data_len)
-        return 0;
-    struct end end = {.peer = args->dport, .port = args->sport};
-    if (!ports.lookup(&end.port))
-        return 0;
-    u64 socket = (u64)args->skaddr;
-    if (sockets.lookup(&socket))
-        return 0;
-    if (args->family == AF_INET) {
-        end.address[10] = end.address[11] = 0xff;
-        bpf_probe_read_kernel(end.address + 12, 4, (u8 *)args->daddr + 4);
-    } else {
-        bpf_probe_read_kernel(end.address, 16, (u8 *)args->daddr + 8);
-    }
-    sockets.update(&socket, &end);
-    return 0;
+	if (!args->data_len)
+		return 0;
+	struct end end = {.peer = args->dport, .port = args->sport};
+	if (!ports.lookup(&end.port))
+		return 0;
+	u64 socket = (u64)args->skaddr;
+	if (sockets.lookup(&socket))
+		return 0;
+	if (args->family == AF_INET) {
+		end.address[10] = end.address[11] = 0xff;
+		bpf_probe_read_kernel(end.address + 12, 4, (u8 *)args->daddr + 4);
+	} else {
+		bpf_probe_read_kernel(end.address, 16, (u8 *)args->daddr + 8);
+	}
+	sockets.update(&socket, &end);
+	return 0;
 }
 
-TRACEPOINT_PROBE(sock, sock_recv_length)
+int on_read(struct tracepoint__sock__sock_recv_length *args)
 {
-    if (args->protocol != IPPROTO_TCP || args->ret <= 0 || args->flags & MSG_PEEK)
-        return 0;
-    u64 now = bpf_ktime_get_ns();
-    u64 socket = (u64)args->sk;
-    struct end *known = sockets.lookup(&socket);
-    if (!known)
-        return 0;
-    u32 pid = bpf_get_current_pid_tgid() >> 32;
-    if (!watched.lookup(&pid))
-        return 0;
-    struct end end = *known;
-    struct waiting *waiting = unread.lookup(&end);
-    if (!waiting)
-        return 0;
-    struct prefix who = {.bits = 128};
-    __builtin_memcpy(who.address, end.address, 16);
-    u16 *tenant = tenants.lookup(&who);
-    struct flow flow = {.port = end.port, .tenant = tenant ? *tenant : 0};
-    struct delay zero = {};
-    struct delay *sum = delays.lookup_or_try_init(&flow, &zero);
-    if (sum) {
-        lock_xadd(&sum->packets, waiting->packets);
-        lock_xadd(&sum->ns, (now - waiting->first) * waiting->packets - waiting->after);
-    }
-    unread.delete(&end);
-    return 0;
+	if (args->protocol != IPPROTO_TCP || args->ret <= 0 || args->flags & MSG_PEEK)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	u64 socket = (u64)args->sk;
+	struct end *known = sockets.lookup(&socket);
+	if (!known)
+		return 0;
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	if (!watched.lookup(&pid))
+		return 0;
+	struct end end = *known;
+	struct waiting *waiting = unread.lookup(&end);
+	if (!waiting)
+		return 0;
+	struct prefix who = {.bits = 128};
+	__builtin_memcpy(who.address, end.address, 16);
+	u16 *tenant = tenants.lookup(&who);
+	struct flow flow = {.port = end.port, .tenant = tenant ? *tenant : 0};
+	struct delay zero = {};
+	struct delay *sum = delays.lookup_or_try_init(&flow, &zero);
+	if (sum) {
+		lock_xadd(&sum->packets, waiting->packets);
+		lock_xadd(&sum->ns, (now - waiting->first) * waiting->packets - waiting->after);
+	}
+	unread.delete(&end);
+	return 0;
 }
 
-TRACEPOINT_PROBE(sock, inet_sock_set_state)
+int on_state(struct tracepoint__sock__inet_sock_set_state *args)
 {
-    if (args->newstate == TCP_CLOSE) {
-        u64 socket = (u64)args->skaddr;
-        struct end *end = sockets.lookup(&socket);
-        if (end) {
-            struct end gone = *end;
-            unread.delete(&gone);
-            sockets.delete(&socket);
-        }
-    }
-    return 0;
+	if (args->newstate == TCP_CLOSE) {
+		u64 socket = (u64)args->skaddr;
+		struct end *end = sockets.lookup(&socket);
+		if (end) {
+			struct end gone = *end;
+			unread.delete(&gone);
+			sockets.delete(&socket);
+		}
+	}
+	return 0;
 }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from otel_attrib.collector.agent.processes import EngineProcess, EngineProcesses, shared_processes
 from otel_attrib.collector.agent.source import Reading, Unavailable
+from otel_attrib.collector.sources.claims import claimed
 from otel_attrib.collector.sources.per_process import PerProcess, process_series
 from otel_attrib.collector.sources.thread_sums import ThreadSums
 
@@ -43,7 +44,9 @@ class Schedstat:
         self._readers = PerProcess("run-queue wait", processes or shared_processes(), self._open)
 
     def read(self) -> Iterable[Reading]:
-        """Return the seconds waited by each process since its threads began."""
+        """Return the seconds waited by each process since its threads began; none while eBPF gives them."""
+        if claimed("run_queue_wait"):
+            return []
         return list(self._readers.read())
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "headers",
     "lacks",
     "may",
+    "may_load",
     "tracefs",
 ]
 
@@ -69,13 +70,13 @@ class Headers:
 
 
 def lacks(
-    needs: Needs, root: Path = Path("/"), release: str | None = None, libraries: Path | None = None
+    needs: Needs, root: Path = Path("/"), release: str | None = None
 ) -> list[Lack]:
     """Return everything that stands in the way of a tool, the most fundamental first; empty when it can run."""
     found = [
         _privileges(needs, root),
         _host_pids(root),
-        None if libraries or bcc_folder(root) else _NO_BCC,
+        None if bcc_folder(root) else _NO_BCC,
         None if headers(root, release) else _no_headers(release or os.uname().release),
         *_traces(needs, root),
     ]
@@ -97,13 +98,22 @@ def _no_headers(release: str) -> Lack:
 
 def may(capability: int, root: Path = Path("/")) -> bool:
     """Return whether this process holds a capability, or CAP_SYS_ADMIN that stands for those used here."""
-    for line in (root / "proc/self/status").read_text().splitlines():
+    try:
+        lines = (root / "proc/self/status").read_text().splitlines()
+    except OSError:
+        return False
+    for line in lines:
         name, _, value = line.partition(":")
         if name == "CapEff":
             mask = int(value, 16)
             wide = capability != CAP_NET_ADMIN and mask >> _CAP_SYS_ADMIN & 1
             return bool(mask >> capability & 1 or wide)
     return False
+
+
+def may_load(root: Path = Path("/")) -> bool:
+    """Return whether this process may load programs at all."""
+    return may(CAP_BPF, root) and may(CAP_PERFMON, root)
 
 
 def _privileges(needs: Needs, root: Path) -> Lack | None:

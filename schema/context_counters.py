@@ -197,9 +197,9 @@ CONTEXT: Final = (
     _host_total(
         "flow_retransmits",
         "slatag.net.flow_retransmits",
-        "{segment}",
+        "{packet}",
         "network",
-        "TCP segments sent again from the engine's ports, a part of the machine's",
+        "TCP packets sent again from the engine's ports, each of one or more segments",
     ),
     _host(
         "clock_uncertainty",

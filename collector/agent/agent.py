@@ -12,7 +12,7 @@ from functools import partial
 from threading import Event, Lock, Thread
 
 from otel_attrib.collector.agent.budget import Budget
-from otel_attrib.collector.agent.catalogue import SOURCES, source_class
+from otel_attrib.collector.agent.catalogue import DEFAULT, SOURCES, chosen, source_class
 from otel_attrib.collector.agent.clock import Clock
 from otel_attrib.collector.agent.opening import Makers, Opening
 from otel_attrib.collector.agent.own import Own
@@ -36,7 +36,7 @@ class Plan:
     """What is read and how often, and what that may cost."""
 
     sources: Sequence[str] = ()
-    """Empty: all there are."""
+    """Empty: all but those on request."""
     every: Mapping[str, float] = field(default_factory=dict)
     budget: float = 0.01
     """Share of one core."""
@@ -46,14 +46,15 @@ def plan_of(settings: Settings) -> Plan:
     """The plan that the settings ask for; `UsageError` for a source that is not in the catalogue."""
     every = dict(settings.agent_every)
     for name in (*settings.agent_sources, *every):
-        if name not in SOURCES:
+        if name not in SOURCES and not (name == DEFAULT and name in settings.agent_sources):
             raise UsageError(f"{name!r} is no source: {', '.join(SOURCES) or 'there is none'}")
     return Plan(settings.agent_sources, every, settings.agent_budget)
 
 
 def makers(names: Sequence[str]) -> dict[str, Callable[[], Source]]:
-    """What opens each source; its module is imported only then."""
-    return {name: partial(_made, name) for name in names or SOURCES}
+    """What opens each source, its module imported only then; what compiles a program comes last."""
+    ordered = sorted(names or SOURCES, key=lambda name: SOURCES[name].startswith("ebpf."))
+    return {name: partial(_made, name) for name in ordered}
 
 
 class Agent:

@@ -1,13 +1,13 @@
 """Every source by name and the class that reads it, imported only where it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
 from otel_attrib.collector.agent.source import Source
 
-__all__ = ["SOURCES", "source_class"]
+__all__ = ["DEFAULT", "ON_REQUEST", "SOURCES", "chosen", "source_class"]
 
 _HERE = "otel_attrib.collector.sources"
 
@@ -23,9 +23,26 @@ SOURCES: Final[Mapping[str, str]] = MappingProxyType(
         "network": "network:Network",
         "tcp_connections": "tcp_connections:TcpConnections",
         "clock": "clock:Clock",
+        "tcp": "ebpf.tcp:Tcp",
+        "tc_ingress": "ebpf.ingress:Ingress",
+        "cuda": "ebpf.cuda:Cuda",
+        "nccl": "ebpf.nccl:Nccl",
     }
 )
 """Name → `module:Class` below `collector/sources/`, in the order in which they are started."""
+
+ON_REQUEST: Final = frozenset({"cuda", "nccl", "tc_ingress"})
+"""Sources that cost what they watch something at every call or packet: started only where they are named."""
+
+DEFAULT: Final = "default"
+"""Stands for all other sources among names: `default,cuda`."""
+
+
+def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the sources that are meant: the default ones where none is named or `default` is among them."""
+    usual = tuple(name for name in SOURCES if name not in ON_REQUEST)
+    spread = (each for name in names or (DEFAULT,) for each in (usual if name == DEFAULT else (name,)))
+    return tuple(dict.fromkeys(spread))
 
 
 def source_class(name: str) -> type[Source]:

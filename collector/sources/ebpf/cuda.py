@@ -59,6 +59,11 @@ class Cuda:
         program = load(TOOL, {**DEFINES, "WATCHED_MOST": WATCHED_MOST})
         self._watched = WatchedLibraries(program, HOOKS, processes, proc, look_s)
 
+    @property
+    def probes(self) -> int:
+        """How many probes are placed."""
+        return self._watched.probes
+
     def read(self) -> Iterator[Reading]:
         """Give the totals of every watched process since it was first watched."""
         self._watched.look()

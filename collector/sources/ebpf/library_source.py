@@ -44,6 +44,11 @@ class WatchedLibraries:
         self._cards: dict[int, str] = {}
         self._series: dict[tuple[str, ...], Series] = {}
 
+    @property
+    def probes(self) -> int:
+        """How many probes are placed."""
+        return self._probes.probes
+
     def look(self) -> None:
         """Every few seconds, follow the processes as they are now and forget those that are gone."""
         if time.monotonic() < self._due:

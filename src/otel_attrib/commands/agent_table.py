@@ -23,9 +23,9 @@ _NAME = 24
 
 def print_catalogue(plan: "Plan", as_json: bool) -> int:
     """Every source with its rate and what it reads, from its module's first line."""
-    from otel_attrib.collector.agent.catalogue import SOURCES
+    from otel_attrib.collector.agent.catalogue import SOURCES, chosen
 
-    rows = [_entry(name, plan) for name in plan.sources or SOURCES]
+    rows = [_entry(name, plan) for name in (chosen(plan.sources) if plan.sources else SOURCES)]
     if as_json:
         body = [{"name": name, "every_s": every, "reads": reads} for name, every, reads in rows]
         print(json.dumps({"schema": "otel-attrib/agent-sources/1", "sources": body}, ensure_ascii=False))
@@ -96,11 +96,12 @@ def _rows(seen: "Seen") -> Iterator[str]:
 
 
 def _entry(name: str, plan: "Plan") -> tuple[str, float, str]:
-    from otel_attrib.collector.agent.catalogue import source_class
+    from otel_attrib.collector.agent.catalogue import ON_REQUEST, source_class
 
     found = source_class(name)
     said = (sys.modules[found.__module__].__doc__ or "").strip().partition("\n\n")[0]
-    return name, plan.every.get(name, found.every_s), " ".join(said.split())
+    asked = " (on request)" if name in ON_REQUEST else ""
+    return name, plan.every.get(name, found.every_s), " ".join(said.split()) + asked
 
 
 def _body(found: "Look") -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Tool:
 
     source: Path
     maps: Mapping[str, tuple[str, str]]
-    tracepoints: Mapping[str, str] = _NOTHING
+    tracepoints: Mapping[str, str] = field(default_factory=dict)
     uprobes: tuple[str, ...] = ()
     classifiers: tuple[str, ...] = ()
     capabilities: tuple[int, ...] = (CAP_BPF, CAP_PERFMON)
@@ -115,10 +115,14 @@ class Program:
         self._attached.discard(attached)
         os.close(attached)
 
-    def close(self) -> None:
-        """Take everything out of the kernel again."""
+    def detach_all(self) -> None:
+        """Take back every attachment; maps and functions stay."""
         while self._attached:
             os.close(self._attached.pop())
+
+    def close(self) -> None:
+        """Take everything out of the kernel again."""
+        self.detach_all()
         for fd in self.functions.values():
             os.close(fd)
         self.functions = {}

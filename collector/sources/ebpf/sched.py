@@ -27,7 +27,7 @@ from otel_attrib.collector.sources.ebpf.reasons import OUTSIDE, UNKNOWN
 from otel_attrib.collector.sources.ebpf.sched_maps import MAPS, Highest, blocked_sums, ongoing
 from otel_attrib.collector.sources.ebpf.wait_slots import SLOTS
 
-__all__ = ["Sched", "load_sched"]
+__all__ = ["SCHED_TOOLS", "Sched", "load_sched"]
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +41,8 @@ _SCHEDULER: Final = {
     "task:task_newtask": "on_new",
 }
 _CALLS: Final = {"raw_syscalls:sys_enter": "on_enter", "raw_syscalls:sys_exit": "on_exit_call"}
-_BY_REGISTERS: Final = Tool(_SOURCE, MAPS, _SCHEDULER)
-_BY_CALLS: Final = Tool(_SOURCE, MAPS, _SCHEDULER | _CALLS)
+SCHED_TOOLS: Final = {True: Tool(_SOURCE, MAPS, _SCHEDULER), False: Tool(_SOURCE, MAPS, _SCHEDULER | _CALLS)}
+"""What is loaded, by whether registers tell the system call."""
 _RELIST_S: Final = 30.0
 
 
@@ -60,9 +60,8 @@ def load_sched(by_registers: bool | None = None) -> tuple[Program, bool]:
             except Unavailable as fault:
                 _log.info("%s: every system call is followed instead", fault)
                 by_registers = False
-    if by_registers:
-        return load(_BY_REGISTERS, _SIZES | {"BY_REGISTERS": 1}), True
-    return load(_BY_CALLS, _SIZES), False
+    defines = _SIZES | {"BY_REGISTERS": 1} if by_registers else _SIZES
+    return load(SCHED_TOOLS[by_registers], defines), by_registers
 
 
 class Sched:
@@ -88,7 +87,7 @@ class Sched:
         self._listed_ns = 0
         self._highest = Highest()
         self._lost: tuple[int, ...] = (0, 0)
-        self._program, registers = load_sched(by_registers)
+        self.program, registers = load_sched(by_registers)
         self._first_call = OUTSIDE if registers else UNKNOWN
         self._claiming = claiming
         if claiming:
@@ -105,13 +104,13 @@ class Sched:
 
     def close(self) -> None:
         """Take the programs out of the kernel."""
-        self._program.close()
+        self.program.close()
         if self._claiming:
             self._claiming = False
             release("run_queue_wait")
 
     def _readings(self) -> Iterator[Reading]:
-        maps = self._program.maps
+        maps = self.program.maps
         sums = blocked_sums(maps["blocked"].items())
         queued = {pid: numbers for (pid,), numbers in maps["queued"].items()}
         now = self._clock_ns()
@@ -144,8 +143,8 @@ class Sched:
 
     def _watch(self, process: EngineProcess) -> None:
         # In this order: a thread that begins after `watched` is seen by the kernel, one before it is listed.
-        self._program.maps["queued"].put((process.pid,), (0,) * (SLOTS + 2))
-        self._program.maps["watched"].put((process.pid,), (1,))
+        self.program.maps["queued"].put((process.pid,), (0,) * (SLOTS + 2))
+        self.program.maps["watched"].put((process.pid,), (1,))
         self._list_threads(process.pid)
 
     def _list_threads(self, pid: int) -> None:
@@ -154,12 +153,12 @@ class Sched:
         except OSError:  # ended meanwhile
             return
         for tid in map(int, tids):
-            self._program.maps["threads"].put_new((tid,), (pid, self._first_call, 0, 0, 0))
+            self.program.maps["threads"].put_new((tid,), (pid, self._first_call, 0, 0, 0))
 
     def _drop(self, key: tuple[int, int]) -> None:
         """Forget a process, in the kernel as well."""
         pid = key[0]
-        maps = self._program.maps
+        maps = self.program.maps
         maps["watched"].drop(pid)
         for (tid,), (of, *_) in maps["threads"].items():
             if of == pid:
@@ -172,7 +171,7 @@ class Sched:
         del self._watched[key]
 
     def _tell_lost(self) -> None:
-        now = tuple(count for _, (count,) in sorted(self._program.maps["lost"].items()))
+        now = tuple(count for _, (count,) in sorted(self.program.maps["lost"].items()))
         if now != self._lost:
             _log.warning(
                 "sched: no room for %d threads and %d spells: their time is missing", now[0], now[1]

@@ -1,0 +1,252 @@
+"""Read a trace of the PyTorch profiler (Kineto's Chrome JSON) into columns.
+
+The file is read event by event, so memory is about a hundred bytes for each kernel, call, operator and
+annotation, and nothing for the Python stack, memory and flow events in between. Times are microseconds
+with up to three decimals in the file and whole nanoseconds here. Categories are those of Kineto since
+2021; the capitalised ones are its first releases (`tb_plugin`).
+"""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from math import prod
+from typing import Any
+
+from otel_attrib.analytics.profiles.growing import Codes, Growing
+from otel_attrib.analytics.profiles.json_events import JsonEvents, Source
+from otel_attrib.analytics.profiles.timeline import (
+    UNKNOWN,
+    Activities,
+    Collective,
+    Device,
+    Direction,
+    Kind,
+    Launches,
+    Ops,
+    Profile,
+    Ranges,
+    Shape,
+)
+
+__all__ = ["read_kineto"]
+
+Event = Mapping[str, Any]
+KINDS = {
+    "kernel": Kind.KERNEL,
+    "Kernel": Kind.KERNEL,
+    "gpu_memcpy": Kind.COPY,
+    "Memcpy": Kind.COPY,
+    "gpu_memset": Kind.MEMSET,
+    "Memset": Kind.MEMSET,
+}
+CALLS = {"cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "Runtime"}
+OPERATORS = {"cpu_op", "Operator"}
+MARKS = {"user_annotation", "gpu_user_annotation"}
+ENDS = re.compile(r"([HDPA])(?:ost|evice|eer|rray)?[tT]o([HDPA])")
+DIRECTIONS = {
+    "HD": Direction.H2D,
+    "DH": Direction.D2H,
+    "DD": Direction.D2D,
+    "PP": Direction.P2P,
+    "HH": Direction.H2H,
+}
+# hipMemcpyKind of the call: Kineto on ROCm calls every copy of pinned memory DtoD.
+HIP_KINDS = {"1": Direction.H2D, "2": Direction.D2H}
+PROCESS = 0  # one file is one process; the pid of a device's row is the device
+
+
+def read_kineto(source: Source, path: str) -> Profile:
+    """Read an open trace; `path` is for messages."""
+    return _Reader(JsonEvents(source, path), path).profile()
+
+
+class _Reader:
+    def __init__(self, events: JsonEvents, path: str) -> None:
+        self._events, self._path = events, path
+        self._names, self._shapes = Codes[str](), Codes[Shape]()
+        self._collectives = Codes[Collective]()
+        self._activities, self._launches = Growing(Activities), Growing(Launches)
+        self._ops, self._ranges = Growing(Ops), Growing(Ranges)
+        self._hip: dict[int, Direction] = {}
+        self._unread = 0
+
+    def profile(self) -> Profile:
+        for event in self._events:
+            if isinstance(event, dict) and event.get("ph") == "X":
+                self._take(event)
+        header = self._events.header
+        activities = self._activities.table()
+        self._turn(activities)
+        launches = self._launches.table()
+        rank, world = _ranks(header)
+        return Profile(
+            source="kineto",
+            path=self._path,
+            names=self._names.values(),
+            shapes=self._shapes.values(),
+            collectives=self._collectives.values(),
+            activities=activities,
+            launches=launches,
+            ops=self._ops.table(),
+            ranges=self._ranges.table(),
+            devices=_devices(header),
+            wall_base_ns=_wall_base(header, activities, launches),
+            rank=rank,
+            world_size=world,
+            missing=tuple(self._missing(activities, launches)),
+        )
+
+    def _take(self, event: Event) -> None:
+        category = event.get("cat")
+        kind = KINDS.get(str(category))
+        if kind is None and category not in CALLS and category not in OPERATORS and category not in MARKS:
+            return
+        try:
+            start, duration = _ns(event["ts"]), _ns(event["dur"])
+        except (KeyError, TypeError, ValueError, InvalidOperation):
+            self._unread += 1
+            return
+        args = event.get("args")
+        args = args if isinstance(args, dict) else {}
+        name = str(event.get("name", ""))
+        if kind is not None:
+            self._activity(event, args, kind, name, start, max(0, duration))
+        elif category in CALLS:
+            self._call(event, args, name, start, max(0, duration))
+        else:
+            self._host(event, args, name, start, max(0, duration))
+
+    def _activity(self, event: Event, args: Event, kind: Kind, name: str, start: int, duration: int) -> None:
+        self._activities.add(
+            start,
+            duration,
+            kind,
+            _whole(args.get("device", event.get("pid"))),
+            _whole(args.get("stream", event.get("tid"))),
+            self._names.code(name),
+            PROCESS,
+            _whole(args.get("correlation")),
+            _external(args),
+            _whole(args.get("bytes")),
+            _direction(name) if kind is Kind.COPY else Direction.NONE,
+            _whole(args.get("graph id")),
+            _product(args.get("grid")),
+            _product(args.get("block")),
+            self._collectives.code(_collective(args)) if "Collective name" in args else UNKNOWN,
+        )
+
+    def _call(self, event: Event, args: Event, name: str, start: int, duration: int) -> None:
+        correlation = _whole(args.get("correlation"))
+        if "kind" in args and name.startswith("hipMemcpy") and str(args["kind"]) in HIP_KINDS:
+            self._hip[correlation] = HIP_KINDS[str(args["kind"])]
+        self._launches.add(
+            start, duration, PROCESS, _whole(event.get("tid")), self._names.code(name), correlation
+        )
+
+    def _host(self, event: Event, args: Event, name: str, start: int, duration: int) -> None:
+        category, thread, code = event["cat"], _whole(event.get("tid")), self._names.code(name)
+        if category in MARKS or name.startswith("ProfilerStep#"):
+            device = _whole(event.get("pid")) if category == "gpu_user_annotation" else UNKNOWN
+            self._ranges.add(start, duration, PROCESS, thread, code, device)
+            return
+        dims, types = args.get("Input Dims", args.get("Input dims")), args.get("Input type")
+        shape = UNKNOWN if dims is None else self._shapes.code(Shape(_text(dims), _text(types)))
+        self._ops.add(start, duration, PROCESS, thread, code, _external(args), shape)
+
+    def _turn(self, activities: Activities) -> None:
+        """Give copies on ROCm the direction that their call asked for."""
+        if self._hip:
+            for row in (activities.kind == Kind.COPY).nonzero()[0]:
+                asked = self._hip.get(int(activities.correlation[row]))
+                if asked is not None:
+                    activities.direction[row] = asked
+
+    def _missing(self, activities: Activities, launches: Launches) -> list[str]:
+        said = [self._events.cut + ": what came later is missing"] if self._events.cut else []
+        if self._unread:
+            said.append(f"{self._unread} events without a readable time were left out")
+        if not len(activities):
+            said.append("no activity of a device: the profiler recorded the host only")
+        elif not len(launches):
+            said.append("no calls of the runtime: waiting for the host is not told from other idle time")
+        if "deviceProperties" not in self._events.header:
+            said.append("no device properties: the card's name and size are not known")
+        return said
+
+
+def _ns(micros: int | str) -> int:
+    """Return microseconds (a whole number, or a number's text) in nanoseconds."""
+    if type(micros) is int:
+        return 1000 * micros
+    whole, _, part = str(micros).partition(".")
+    if whole.isdecimal() and len(part) <= 3 and (not part or part.isdecimal()):
+        return 1000 * int(whole) + int(f"{part:0<3}")
+    return int(round(1000 * Decimal(str(micros))))
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number that may stand as text, or be the number behind `stream `; else UNKNOWN."""
+    if type(value) is int:
+        return value if -(1 << 63) <= value < 1 << 63 else UNKNOWN
+    digits = str(value).removeprefix("stream ")
+    return int(digits) if digits.isdecimal() and len(digits) < 19 else UNKNOWN
+
+
+def _external(args: Event) -> int:
+    return _whole(args.get("External id", args.get("external id")))
+
+
+def _product(sizes: Any) -> int:
+    known = isinstance(sizes, list) and sizes and all(type(size) is int for size in sizes)
+    return prod(sizes) if known else UNKNOWN
+
+
+def _text(value: Any) -> str:
+    """Return a list as it would stand in JSON; numbers with decimals are already text."""
+    return str(value).replace("'", '"') if value is not None else ""
+
+
+def _direction(name: str) -> Direction:
+    found = ENDS.search(name)
+    return DIRECTIONS.get(found[1] + found[2], Direction.OTHER) if found else Direction.OTHER
+
+
+def _collective(args: Event) -> Collective:
+    return Collective(
+        operation=str(args["Collective name"]),
+        dtype=str(args.get("dtype", "")),
+        in_elements=_whole(args.get("In msg nelems")),
+        out_elements=_whole(args.get("Out msg nelems")),
+        group_size=_whole(args.get("Group size")),
+        group=str(args.get("Process Group Name", "")),
+    )
+
+
+def _devices(header: Event) -> tuple[Device, ...]:
+    listed = header.get("deviceProperties")
+    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
+    return tuple(
+        Device(
+            index=_whole(row.get("id")),
+            name=str(row.get("name", "")),
+            sms=_whole(row.get("numSms")),
+            memory_bytes=_whole(row.get("totalGlobalMem")),
+            compute=f"{row['computeMajor']}.{row.get('computeMinor', 0)}" if "computeMajor" in row else "",
+        )
+        for row in rows
+    )
+
+
+def _ranks(header: Event) -> tuple[int, int]:
+    said = header.get("distributedInfo")
+    said = said if isinstance(said, dict) else {}
+    return _whole(said.get("rank")), _whole(said.get("world_size"))
+
+
+def _wall_base(header: Event, activities: Activities, launches: Launches) -> int | None:
+    """Return what the times count from: the base that the file gives, else 1970 if they are that large."""
+    base = _whole(header.get("baseTimeNanoseconds"))
+    if base != UNKNOWN:
+        return base
+    first = next((int(table.start_ns[0]) for table in (activities, launches) if len(table)), 0)
+    return 0 if first > 10**18 else None  # 2001

@@ -1,0 +1,1 @@
+"""Profiles: our figures beside those of HolisticTraceAnalysis, and how fast both come."""

@@ -1,4 +1,4 @@
-"""The engine's processes on this machine, found by themselves: API server, engine core and workers told apart.
+"""The engine's processes on this machine, found by themselves; server, engine core and workers told apart.
 
 A process belongs to an engine by its title or program (`engine_roles`), by `OTEL_ATTRIB_ENABLED` or
 OpenTelemetry's auto-instrumentation in its environment, because its pid was given, or because its parent
@@ -76,13 +76,15 @@ class EngineProcesses:
         every_s: float = 5.0,
         *,
         only: bool = False,
+        own: int | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Look below `proc`, at most every `every_s` seconds by the clock `now`."""
+        """Look below `proc`, at most every `every_s` seconds by `now`; `own` is this process, no engine's."""
         self.proc = proc
         self.every_s = every_s
         self._given = frozenset(pids or ())
         self._only = only
+        self._own = os.getpid() if own is None else own
         self._now = now
         self._lock = Lock()
         self._due = float("-inf")
@@ -130,7 +132,7 @@ class EngineProcesses:
         return young or pid in self._found or (pid + self._round) % _ROUNDS == 0
 
     def _look(self, pid: int, known: _Seen | None, now: float) -> _Seen | None:
-        """Read one process; None when it is gone or is this one."""
+        """Read one process; None when it is gone."""
         folder = self.proc / str(pid)
         try:
             stat = parse_stat((folder / "stat").read_bytes())
@@ -140,10 +142,11 @@ class EngineProcesses:
         if known and known.same(stat) and known.command == command:
             return replace(known, stat=stat)
         environment = {} if stat.kernel_thread else _environment(folder)
-        # A title of its own may lie over the environment (setproctitle), which the first look still had.
-        service = _service(environment) or (known.service if known and known.same(stat) else "")
-        since = known.since if known and known.same(stat) else now
-        return _Seen(stat, command, role_of(command), _marked(command, environment), service, since)
+        role, marked, service = role_of(command), _marked(command, environment), _service(environment)
+        if known and known.same(stat):
+            # A title of its own lies over the environment (setproctitle), which the first look still had.
+            return _Seen(stat, command, role, marked or known.marked, service or known.service, known.since)
+        return _Seen(stat, command, role, marked, service, now)
 
     def _belonging(self) -> dict[int, EngineProcess]:
         children: dict[int, list[int]] = {}
@@ -177,7 +180,7 @@ class EngineProcesses:
                     yield seen.stat.parent
 
     def _by_itself(self, pid: int, seen: _Seen) -> bool:
-        if pid == os.getpid():
+        if pid == self._own:
             return False
         return seen.role is not None or seen.marked or self._belonged(pid, seen)
 
@@ -194,9 +197,7 @@ class EngineProcesses:
     def _serves(self, pid: int) -> bool:
         """Return whether this parent of an engine core is a Python program with the engine inside."""
         seen = self._seen.get(pid)
-        return (
-            seen is not None and pid != os.getpid() and is_python(seen.command) and not is_tool(seen.command)
-        )
+        return seen is not None and pid != self._own and is_python(seen.command) and not is_tool(seen.command)
 
     def _descend(self, root: int, children: dict[int, list[int]], found: dict[int, EngineProcess]) -> None:
         """Take a process and all below it; one that lost its parent keeps the engine that it was of."""
@@ -204,7 +205,7 @@ class EngineProcesses:
         waiting = [(root, self._before(root) or nobody)]
         while waiting:
             pid, parent = waiting.pop()
-            if pid in found or pid == os.getpid():
+            if pid in found or pid == self._own:
                 continue
             found[pid] = mine = self._process(pid, parent, children)
             waiting.extend((child, mine) for child in children.get(pid, ()))

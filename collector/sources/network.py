@@ -37,8 +37,8 @@ def parse_interfaces(raw: bytes) -> dict[str, tuple[Direction, Direction]]:
     """Return name → what was received and what was sent, of a `net/dev`."""
     found = {}
     for line in raw.decode(errors="replace").splitlines()[2:]:
-        name, _, rest = line.rpartition(":")
-        numbers = [int(word) for word in rest.split()]
+        name, colon, rest = line.rpartition(":")
+        numbers = [int(word) for word in rest.split()] if colon else []
         if len(numbers) >= _FIELDS + 4:
             ways = numbers[:4], numbers[_FIELDS : _FIELDS + 4]
             found[name.strip()] = (Direction(*ways[0]), Direction(*ways[1]))

@@ -64,4 +64,8 @@ def entries(table: Any) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception as fault:  # whatever bcc raises: its last line is what `loader` tells
+        print(fault, file=sys.stderr, flush=True)
+        os._exit(1)

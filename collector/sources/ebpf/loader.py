@@ -216,8 +216,15 @@ def _run(request: dict[str, object], answer: socket.socket, tool: Tool, root: Pa
             sizes: list[list[int]] = json.loads(done.stdout)
             return sizes
         words.seek(0)
-        said = [line for line in words.read().decode(errors="replace").splitlines() if line.strip()]
-    raise Unavailable(f"no eBPF: {tool.source.name} cannot be loaded: {' | '.join(said[-4:])[-600:]}")
+        said = _last_words(words.read().decode(errors="replace"))
+    raise Unavailable(f"no eBPF: {tool.source.name} cannot be loaded: {said}")
+
+
+def _last_words(said: str) -> str:
+    """What the compiler or the kernel's verifier objects to, in one line."""
+    lines = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith("processed ")]
+    errors = [line for line in lines if " error: " in line]
+    return "; ".join(errors[:2] or lines[-3:])[-400:]
 
 
 def _receive(answer: socket.socket) -> list[int]:

@@ -67,31 +67,32 @@ static inline void count_lost(int which)
 }
 
 // Four slots an octave: below 4 ns one slot each, then two bits after the leading one.
-static inline u32 slot_of(u64 ns)
+static inline u64 slot_of(u64 ns)
 {
-	u32 octave, slot;
+	u64 octave;
 
 	if (ns < PER_OCTAVE)
 		return ns;
 	octave = bpf_log2l(ns) - 1;
-	slot = (octave - 1) * PER_OCTAVE + ((ns >> (octave - 2)) & (PER_OCTAVE - 1));
-	return slot < SLOTS ? slot : SLOTS - 1;
+	return (octave - 1) * PER_OCTAVE + ((ns >> (octave - 2)) & (PER_OCTAVE - 1));
 }
 
 static inline void end_wait(struct thread *thread, u64 now)
 {
 	u64 ns = now - thread->runnable_since;
 	struct waits *waits = queued.lookup(&thread->tgid);
-	u32 slot;
+	u64 slot;
 
 	thread->runnable_since = 0;
 	if (!waits)
 		return;	// user space makes the entry before it watches the process
 	add(&waits->count, 1);
 	add(&waits->ns, ns);
+	// 64 bits wide throughout, or the verifier loses sight of the bound.
 	slot = slot_of(ns);
-	if (slot < SLOTS)	// the verifier wants to see it
-		add(&waits->slots[slot], 1);
+	if (slot >= SLOTS)
+		slot = SLOTS - 1;
+	add(&waits->slots[slot], 1);
 }
 
 static inline void end_spell(struct thread *thread, u64 now)

@@ -2,8 +2,8 @@
 
     python benchmarks/ebpf_probes.py [--rounds 5]
 
-CUDA: launches of fake libraries that do nothing (tests/native/cuda), so that the call's time is the probe's. TCP:
-requests and answers over loopback, one at a time. Prints Markdown: medians over the rounds.
+CUDA: launches of fake libraries that do nothing (tests/native/cuda), so that the call's time is the
+probe's. TCP: requests and answers over loopback, one at a time. Prints Markdown: medians over the rounds.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def cuda_costs(rounds: int) -> Iterator[tuple[str, float, float]]:
-    """One launch through the runtime, which calls the driver, and through the driver; watched or only beside one."""
+    """One launch through the runtime, which calls the driver, or the driver; watched, or beside one."""
     finder = EngineProcesses(pids=[], every_s=0.0, only=True)
     source = Cuda(finder, look_s=0.0)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,7 @@
 """Which card a process computes on, where that is certain.
 
-NVML names the processes of every card; without it, a process that holds exactly one card's device file open uses
-that one. A process on several cards has no one card: what it copies is counted without a device.
+NVML names the processes of every card; without it, a process that holds exactly one card's device file
+open uses that one. A process on several cards has no one card: what it copies is counted without a device.
 """
 
 import os

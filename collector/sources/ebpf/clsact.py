@@ -1,4 +1,5 @@
-"""Put a classifier at the entry of an interface with `tc`, for kernels before 6.6, with a guard that removes it.
+"""Put a classifier at the entry of an interface with `tc`, for kernels before 6.6, with a guard that removes
+it.
 
 Such a filter outlives the program that made it. So a shell stands by that waits for the end of a pipe which
 this process alone holds open: when it closes, also by `kill -9`, the shell removes the filter, and the clsact
@@ -67,7 +68,9 @@ class ClsactFilter:
 
 def _made_qdisc(interface: str) -> bool:
     """Make the clsact qdisc; False when there is one already."""
-    shown = subprocess.run(["tc", "qdisc", "show", "dev", interface], capture_output=True, text=True, check=False)
+    shown = subprocess.run(
+        ["tc", "qdisc", "show", "dev", interface], capture_output=True, text=True, check=False
+    )
     if "clsact" in shown.stdout:
         return False
     _tc("tc", "qdisc", "add", "dev", interface, "clsact")

@@ -3,9 +3,10 @@
 // Counts what watched processes ask of the CUDA runtime and driver: calls, bytes by direction, host time.
 //
 // Only the outermost call of a thread counts: the runtime calls the driver, and some calls call others. What
-// is nested is told by the stack: a call made from within another one has a lower stack pointer, and the
-// outer one is over when the stack is back at or above where it began. A record whose return never came
-// (the thread was unwound past it) is recognised by the same rule and replaced.
+// is nested is told by the stack: a call made from within another one has a lower stack pointer, or the same
+// where the outer one jumps to it as its last act; and the outer one is over when the stack is back at or
+// above where it began. A record whose return never came (the thread was unwound past it) is replaced by the
+// next call made from higher up, and ended by the next one made from the same height.
 
 #include <uapi/linux/ptrace.h>
 
@@ -41,7 +42,7 @@ static inline int enter(struct pt_regs *ctx, u32 call, u32 way, u64 bytes)
 		return 0;
 	u64 sp = PT_REGS_SP(ctx);
 	struct flight *outer = flights.lookup(&thread);
-	if (outer && sp < outer->sp)
+	if (outer && sp <= outer->sp)
 		return 0;
 	struct flight flight = {.sp = sp, .bytes = bytes, .call = call, .way = way};
 	flight.began = bpf_ktime_get_ns();

@@ -15,7 +15,9 @@ _SERVING = ("api_server", "other")
 _LISTENS = "0A"
 
 
-def listening_ports(processes: Iterable[EngineProcess], proc: Path = Path("/proc")) -> dict[int, EngineProcess]:
+def listening_ports(
+    processes: Iterable[EngineProcess], proc: Path = Path("/proc")
+) -> dict[int, EngineProcess]:
     """Return the ports that the serving ones of these processes listen on, each with the first that does."""
     found: dict[int, EngineProcess] = {}
     for process in processes:

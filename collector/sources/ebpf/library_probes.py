@@ -1,9 +1,9 @@
 """Keeps one program's probes on every library file that the watched processes have loaded.
 
 A probe belongs to a file, so that workers that start later are seen from their first call; what other
-processes do with the same file is left out in the kernel, at the cost of the trap. Of the functions, those that a
-file lacks are left out, and those at one address (an alias) are probed once. The probe of the return is placed first: a
-call that is met on entry is always met when it returns.
+processes do with the same file is left out in the kernel, at the cost of the trap. Of the functions, those
+that a file lacks are left out, and those at one address (an alias) are probed once. The probe of the
+return is placed first: a call that is met on entry is always met when it returns.
 """
 
 import os

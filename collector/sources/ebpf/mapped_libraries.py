@@ -19,7 +19,7 @@ def library_name(stem: str) -> re.Pattern[str]:
 
 
 def mapped_libraries(pid: int, name: re.Pattern[str], proc: Path = Path("/proc")) -> tuple[Path, ...]:
-    """The files whose name matches and that the process has mapped; none when it is gone or not ours to see."""
+    """Return the mapped files whose name matches; none when the process is gone or not ours to see."""
     try:
         lines = (proc / str(pid) / "maps").read_text(errors="replace").splitlines()
     except OSError:

@@ -55,7 +55,7 @@ static inline int enter(struct pt_regs *ctx, u32 call, u64 count, u32 type, u64 
 		return 0;
 	u64 sp = PT_REGS_SP(ctx);
 	struct flight *outer = flights.lookup(&thread);
-	if (outer && sp < outer->sp)
+	if (outer && sp <= outer->sp)
 		return 0;
 	struct flight flight = {.sp = sp, .call = call, .ranks = 1, .known = 1};
 	if (type < TYPES)

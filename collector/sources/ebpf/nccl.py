@@ -22,7 +22,9 @@ from otel_attrib.collector.sources.ebpf.nccl_calls import CALLS, DATA, DEFINES, 
 __all__ = ["TOOL", "Nccl"]
 
 _CALL = "slatag.nccl.call"
-_FUNCTIONS = {name for hooks in HOOKS.values() for hook in hooks.values() for name in (hook.entry, hook.leave)}
+_FUNCTIONS = {
+    name for hooks in HOOKS.values() for hook in hooks.values() for name in (hook.entry, hook.leave)
+}
 
 TOOL = Tool(
     Path(__file__).with_name("nccl.c"),

@@ -1,10 +1,11 @@
 """TCP of the engine's ports as the kernel sees it: segments sent again, and the time to the first byte out.
 
-The time runs from the arrival at TCP of a request's last packet to the end of the first write of the answer, so
-it holds the wait for the server to read, the work, and the write. Every packet of data starts it anew; the
-first write ends it; later writes of the same answer count nothing. It suits protocols in which one
-request is followed by one answer: HTTP/1.x. With TLS each flight of the handshake counts as an answer; HTTP/2 sends
-frames of its own. A streaming server may write its HTTP header before the first token: then it is the header's.
+The time runs from the arrival at TCP of a request's last packet to the end of the first write of the
+answer, so it holds the wait for the server to read, the work, and the write. Every packet of data starts
+it anew; the first write ends it; later writes of the same answer count nothing. It suits protocols in
+which one request is followed by one answer: HTTP/1.x. With TLS each flight of the handshake counts as an
+answer; HTTP/2 sends frames of its own. A streaming server may write its HTTP header before the first
+token: then it is the header's.
 
 Retransmits are those of the engine's own ports, `flow_retransmits`; the machine's are another source's.
 

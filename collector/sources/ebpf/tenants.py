@@ -12,7 +12,7 @@ _MAPPED = bytes(10) + b"\xff\xff"  # IPv4 within IPv6: ::ffff:a.b.c.d
 
 
 class Tenants:
-    """Names by number, and the prefixes that the kernel looks an address up in; 0 is nobody's in particular."""
+    """Names by number, and the prefixes in which the kernel looks an address up; 0 is nobody's."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         """Take network → name (`10.1.0.0/16`, `2001:db8::1`); ValueError for what is no network."""

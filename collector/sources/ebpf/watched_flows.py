@@ -1,4 +1,4 @@
-"""Whom and what the sources that look at connections watch: processes, their ports, and tenants by address."""
+"""Whom the sources that look at connections watch: processes, their ports, and tenants by address."""
 
 import time
 from collections.abc import Mapping

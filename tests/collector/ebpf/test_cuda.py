@@ -1,4 +1,4 @@
-"""CUDA probes against FAKE CUDA libraries (tests/native/cuda) that really run: exact counts, bytes and times."""
+"""CUDA probes against FAKE CUDA libraries (tests/native/cuda) that really run: counts, bytes and times."""
 
 import shutil
 import subprocess
@@ -26,12 +26,15 @@ class Made:
     kinds: list[tuple[str, str, int, int, float]]
 
     def calls(self) -> dict[str, int]:
+        """Kind → calls."""
         return summed((call, times) for call, _, times, _, _ in self.kinds)
 
     def moved(self) -> dict[str, int]:
+        """Direction → bytes."""
         return summed((way, moved) for _, way, _, moved, _ in self.kinds if way != "none")
 
     def seconds(self) -> dict[str, float]:
+        """Kind → seconds by the caller's clock."""
         return summed((call, took) for call, _, _, _, took in self.kinds)
 
 
@@ -117,7 +120,7 @@ def readings(source: Cuda, key: str, attribute: str, pid: int) -> dict[str, floa
 def test_counts_and_bytes_are_exact(
     probes: tuple[EngineProcesses, Cuda], start: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
-    """Two threads' calls of runtime and driver are all counted, once each, with the bytes of those that copied."""
+    """Calls of runtime and driver from two threads are counted once each, with the bytes that were copied."""
     finder, source = probes
     process = start()
     finder.watch([process.pid], only=True)
@@ -133,7 +136,7 @@ def test_counts_and_bytes_are_exact(
 def test_times_agree_with_the_programs_clock(
     probes: tuple[EngineProcesses, Cuda], start: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
-    """Of every call the time lies between what it spins and what its caller's clock says; all in all within 5 %."""
+    """Each call's time lies between what it spins and what its caller says; the sum is within 5 %."""
     finder, source = probes
     process = start()
     finder.watch([process.pid], only=True)
@@ -167,7 +170,7 @@ def test_copy_time_is_of_synchronous_copies(
 def test_others_do_not_count(
     probes: tuple[EngineProcesses, Cuda], start: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
-    """A process with the same libraries that is not watched adds nothing, and shares the probes of the file."""
+    """A process with the same libraries that is not watched adds nothing."""
     finder, source = probes
     watched, other = start(), start()
     finder.watch([watched.pid], only=True)
@@ -191,5 +194,5 @@ def test_probes_go_with_the_last_process(
         list(source.read())
         placed.append(source.probes)
 
-    # Nine functions of the runtime and fifteen of the driver, on entry and return; the alias has none of its own.
+    # Nine functions of the runtime and fifteen of the driver, on entry and return; the alias has none.
     assert [48, 48, 48, 0] == placed

@@ -13,10 +13,12 @@ ROW = "   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000    
 
 
 def process(pid: int, role: Role = "api_server") -> EngineProcess:
+    """One of an engine."""
     return EngineProcess(pid, role, "", 0, "")
 
 
 def recorded(proc: Path, pid: int, inodes: list[int], tcp: str = "", tcp6: str = "") -> None:
+    """A process of a recorded /proc."""
     folder = proc / str(pid)
     (folder / "fd").mkdir(parents=True)
     (folder / "net").mkdir()

@@ -1,4 +1,4 @@
-"""Arrival-to-read delay against a real server on loopback, and the classifier's end however its owner ends."""
+"""Arrival-to-read delay against a real server, and the classifier's end however its owner ends."""
 
 import ctypes
 import platform
@@ -63,7 +63,7 @@ def serve() -> Iterator[Serve]:
 
 
 def send(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1") -> list[int]:
-    """Send requests in parts, 5 ms apart, each answered before the next; CLOCK_MONOTONIC of every part sent."""
+    """Send requests in parts, 5 ms apart, each answered before the next; the monotonic time of every part."""
     sent = []
     with socket.create_connection(("127.0.0.1", port), source_address=(source, 0)) as there:
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -147,7 +147,9 @@ def interface(kernel: None) -> Iterator[str]:
 def classifiers(interface: str) -> int:
     """How many classifiers the kernel has at the entry of an interface by links (BPF_PROG_QUERY)."""
     number = {"x86_64": 321, "aarch64": 280}[platform.machine()]
-    asked = ctypes.create_string_buffer(struct.pack("=IIIIQI36x", socket.if_nametoindex(interface), 46, 0, 0, 0, 0))
+    asked = ctypes.create_string_buffer(
+        struct.pack("=IIIIQI36x", socket.if_nametoindex(interface), 46, 0, 0, 0, 0)
+    )
     failed = ctypes.CDLL(None, use_errno=True).syscall(number, 16, ctypes.byref(asked), len(asked) - 1)
     assert not failed, ctypes.get_errno()
     return int(struct.unpack_from("=I", asked.raw, 24)[0])

@@ -52,7 +52,9 @@ def start(program: Path) -> Iterator[Start]:
     running: list[subprocess.Popen[str]] = []
 
     def begin(*words: str) -> "subprocess.Popen[str]":
-        process = subprocess.Popen([program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         running.append(process)
         assert process.stdout and "ready\n" == process.stdout.readline()
         return process
@@ -92,7 +94,7 @@ def test_type_sizes() -> None:
 
 
 def test_counts_and_bytes_are_exact(probes: tuple[EngineProcesses, Nccl], start: Start) -> None:
-    """Every call is counted once with count × size of its type; a communicator that is asked its size is known."""
+    """Every call is counted once with count × size of its type; one asked for its size is known."""
     finder, source = probes
     process = start("ask")
     finder.watch([process.pid], only=True)
@@ -123,7 +125,7 @@ def test_size_of_an_unknown_communicator(probes: tuple[EngineProcesses, Nccl], s
 
 
 def test_times_agree_with_the_programs_clock(probes: tuple[EngineProcesses, Nccl], start: Start) -> None:
-    """Of every call the time lies between what it spins and what its caller's clock says; all in all within 5 %."""
+    """Each call's time lies between what it spins and what its caller says; the sum is within 5 %."""
     finder, source = probes
     process = start()
     finder.watch([process.pid], only=True)

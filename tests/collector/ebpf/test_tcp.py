@@ -1,4 +1,6 @@
-"""TCP tool against a real server on loopback: answers counted exactly, times as the client's, loss as the kernel's."""
+"""TCP tool against a real server on loopback: answers counted exactly, times as the client's, loss as the
+kernel's.
+"""
 
 import json
 import shutil
@@ -62,8 +64,8 @@ def serve() -> Iterator[Serve]:
         process.communicate()
 
 
-def ask(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1", body: int = 1000) -> list[float]:
-    """Send requests in parts, 20 ms apart, on one connection; seconds from the last part to the first byte."""
+def ask(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1") -> list[float]:
+    """Send requests in parts, 20 ms apart; seconds from the last part to the first byte."""
     took = []
     with socket.create_connection(("127.0.0.1", port), source_address=(source, 0)) as there:
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -74,7 +76,7 @@ def ask(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1", bo
                 there.sendall(part)
             got = len(there.recv(1 << 20))
             took.append(time.perf_counter() - sent)
-            while got < 4 + body:
+            while got < 1004:
                 got += len(there.recv(1 << 20))
     return took
 
@@ -172,7 +174,7 @@ def namespace() -> Iterator[tuple[str, ...]]:
 def test_retransmits_are_the_kernels_own(
     tool: tuple[EngineProcesses, Tcp], serve: Serve, namespace: tuple[str, ...]
 ) -> None:
-    """Segments sent again under real loss are as many as the socket's `tcp_info` and the namespace's nstat say."""
+    """What is sent again under real loss is as much as the socket's `tcp_info` and nstat say."""
     finder, source = tool
     process, port = serve(0.0, 0.0, 200_000, within=namespace)
     finder.watch([process.pid], only=True)

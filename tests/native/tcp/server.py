@@ -1,9 +1,9 @@
 """A server with a known think time, for tests of the TCP tools: python server.py THINK_S LAG_S BYTES.
 
 Answers every request line. It waits LAG_S between the moment a request is there to be read and reading it,
-THINK_S before it answers, and answers with a header and then BYTES of body. Prints its port; for every request the
-CLOCK_MONOTONIC time of its read in nanoseconds; and for every connection that ends how many segments the kernel sent
-again (`tcp_info.tcpi_total_retrans`).
+THINK_S before it answers, and answers with a header and then BYTES of body. Prints its port; for every
+request the CLOCK_MONOTONIC time of its read in nanoseconds; and for every connection that ends how many
+segments the kernel sent again (`tcp_info.tcpi_total_retrans`).
 """
 
 import selectors
@@ -17,6 +17,7 @@ THINK_S, LAG_S, BYTES = float(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
 
 
 def serve(connection: socket.socket) -> None:
+    """Answer one connection until it ends."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     waiting = selectors.DefaultSelector()
     waiting.register(connection, selectors.EVENT_READ)

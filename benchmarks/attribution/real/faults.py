@@ -51,7 +51,7 @@ class Fault:
 def _long_prompts(usual: Sequence[Arrival]) -> list[Arrival]:
     chosen = random.Random(7)
     return [
-        replace(arrival, prompt_tokens=arrival.prompt_tokens * 4) if chosen.random() < 0.3 else arrival
+        replace(arrival, prompt_tokens=arrival.prompt_tokens * 4) if chosen.random() < 0.5 else arrival
         for arrival in usual
     ]
 
@@ -70,7 +70,7 @@ FAULTS = (
     Fault("none", frozenset({"none"}), "the same traffic again"),
     Fault("cpu-hog", frozenset({"cpu"}), "two busy processes on each core of the engine", harm="hog"),
     Fault("cgroup-quota", frozenset({"cpu"}), "the engine's cgroup may use 45 % of one core", harm="quota"),
-    Fault("long-prompts", frozenset({"workload"}), "30 % of the prompts are 4 times as long", traffic="long"),
+    Fault("long-prompts", frozenset({"workload"}), "half of the prompts are 4 times as long", traffic="long"),
     Fault("arrival-burst", frozenset({"load"}), "the same requests at twice the rate", traffic="burst"),
     Fault("packet-loss", frozenset({"network"}), "7 % of the segments to the server are lost", harm="loss"),
     Fault("slow-client", frozenset({"client"}), "one tenant's bodies come 300 ms late", slow_tenant="review"),

@@ -8,10 +8,12 @@ windows, and the phase whose P95 grew most is taken for its answer: it has none 
 
 import json
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from benchmarks.attribution.real.environment import rival_programs
+from benchmarks.attribution.real.environment import NotInstalled, rival_programs
 from benchmarks.attribution.real.stormlog import ask_stormlog
 from otel_attrib.demo.server import ServerShape
 from otel_attrib.demo.service import Service
@@ -45,9 +47,18 @@ def ask_rivals(
 ) -> dict[str, str]:
     """Return the layer that each installed rival names, "" for none; `shapes` are both servers' sizes."""
     return {
-        "inflame-trace": _inflame(service, before, during, folder),
-        **ask_stormlog(service, before, during, folder, shapes),
+        **_asked(lambda: {"inflame-trace": _inflame(service, before, during, folder)}),
+        **_asked(lambda: ask_stormlog(service, before, during, folder, shapes)),
     }
+
+
+def _asked(ask: Callable[[], dict[str, str]]) -> dict[str, str]:
+    """Return what a rival says, nothing where it cannot be installed."""
+    try:
+        return ask()
+    except NotInstalled as missing:
+        print(f"left out: {missing}", file=sys.stderr)
+        return {}
 
 
 def _inflame(service: Service, before: Phase, during: Phase, folder: Path) -> str:

@@ -13,6 +13,7 @@ _HERE = "otel_attrib.collector.sources"
 
 SOURCES: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "nvml": "nvml:Nvml",
         "sched": "ebpf.sched:Sched",
         "schedstat": "schedstat:Schedstat",
         "throttling": "throttling:Throttling",

@@ -1,0 +1,197 @@
+"""NVIDIA cards through NVML: one source, each kind of counter at the rate at which it means something.
+
+Cumulative counters and levels are read every time, links, errors and processes once a second, limits and the
+cards' state every ten. What the hardware or the driver lacks is absent; a card that falls off the bus is
+reported as failed while the others go on, and looked for again every ten seconds.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from otel_attrib.collector.agent.source import Reading, Unavailable
+from otel_attrib.collector.sources.nvml_activity import Activity
+from otel_attrib.collector.sources.nvml_block import Gone
+from otel_attrib.collector.sources.nvml_card import Card, open_card
+from otel_attrib.collector.sources.nvml_counters import Counters, Health
+from otel_attrib.collector.sources.nvml_levels import Levels, Limits
+from otel_attrib.collector.sources.nvml_library import Library
+from otel_attrib.collector.sources.nvml_links import NvLinks
+from otel_attrib.collector.sources.nvml_outputs import Notices
+from otel_attrib.collector.sources.nvml_pcie import PcieSamples
+from otel_attrib.collector.sources.nvml_processes import Processes
+from otel_attrib.collector.sources.nvml_status import Status
+from otel_attrib.collector.sources.nvml_xid import XidEvents
+
+__all__ = ["Nvml"]
+
+EVERY_S: Final = 0.1
+SECONDLY_S: Final = 1.0
+SLOW_S: Final = 10.0
+_EARLY_S: Final = 0.02
+"""A read that comes a little before its time is not put off to the next."""
+
+
+class _Part(Protocol):
+    @property
+    def gone(self) -> list[Gone]: ...
+
+    def read(self, now: float) -> list[Reading]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class _Due:
+    """A part and how often it is read."""
+
+    part: _Part
+    every_s: float
+    at: float = float("-inf")
+    """When it is read next."""
+
+    def due(self, now: float) -> bool:
+        """Whether it is read now; times missed are not made up for."""
+        if now < self.at - _EARLY_S:
+            return False
+        self.at = now + self.every_s if self.at < now - self.every_s else self.at + self.every_s
+        return True
+
+
+class Nvml:
+    """All cards that NVML lists; the constructor raises `Unavailable` where there are none to read."""
+
+    name = "nvml"
+
+    def __init__(
+        self,
+        library: str | None = None,
+        every_s: float = EVERY_S,
+        secondly_s: float = SECONDLY_S,
+        slow_s: float = SLOW_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Load NVML (from the file `library`, else from the loader's path) and open every card."""
+        self.every_s = every_s
+        self._secondly_s, self._slow_s, self._clock = secondly_s, slow_s, clock
+        self._library = Library(library)
+        self._notices = Notices()
+        self._status = Status()
+        self._cards: dict[int, Card] = {}
+        self._lost: dict[int, str] = {}
+        self._looked = clock()
+        self._parts: list[_Due] = []
+        self._count = self._library.count()
+        for index in range(self._count):
+            self._open(index)
+        if not self._cards and not self._lost:
+            self._library.close()
+            raise Unavailable(
+                f"NVML lists {self._count} GPUs and this user may open none"
+                if self._count
+                else "NVML runs and lists no GPU: none is in this machine or this container"
+            )
+        self._build()
+
+    def read(self) -> list[Reading]:
+        """Read what is due of all cards."""
+        now = self._clock()
+        told = self._look_again(now) if now - self._looked >= self._slow_s else []
+        for due in self._parts:
+            now = self._clock()
+            if due.due(now):
+                told += due.part.read(now)
+                if due.part.gone:
+                    told += self._lose(due.part)
+        return told + self._xids.read()
+
+    def close(self) -> None:
+        """Let go of samples and events, and shut NVML down."""
+        self._release()
+        self._library.close()
+
+    def _open(self, index: int) -> None:
+        device = str(index)
+        try:
+            card = open_card(self._library, index, self._notices)
+        except self._library.nv.NVMLError as fault:
+            self._status.name(device, "", "")
+            self._miss(index, str(fault))
+            return
+        if card is not None:
+            self._lost.pop(index, None)
+            self._cards[index] = card
+            self._status.name(device, card.uuid, card.name)
+
+    def _build(self) -> None:
+        """Make all parts anew for the cards that answer."""
+        library = self._library
+        cards = [card for _, card in sorted(self._cards.items())]
+        self._health = Health(library, cards)
+        self._parts = [
+            _Due(Counters(library, cards), 0.0),
+            _Due(Levels(library, cards), 0.0),
+            _Due(Activity(library, cards, self._clock()), 0.0),
+            _Due(NvLinks(library, cards, self._notices), self._secondly_s),
+            _Due(self._health, self._secondly_s),
+            _Due(Processes(library, cards), self._secondly_s),
+            _Due(Limits(library, cards), self._slow_s),
+            _Due(PcieSamples(library, cards), self._slow_s),
+            _Due(_States(self), self._slow_s),
+        ]
+        self._xids = XidEvents(library, {card.device: card.handle for card in cards}, self._notices)
+
+    def _release(self) -> None:
+        for due in self._parts:
+            due.part.close()
+        self._parts = []
+        self._xids.close()
+
+    def _lose(self, part: _Part) -> list[Reading]:
+        """Report cards that are gone; their series end here, those of the others go on."""
+        new = {gone.card: gone.code for gone in part.gone if gone.card in self._cards}
+        for index, code in new.items():
+            del self._cards[index]
+            self._miss(index, self._library.text(code))
+        return self.states() if new else []
+
+    def _miss(self, index: int, why: str) -> None:
+        if index not in self._lost:
+            self._lost[index] = (
+                f"GPU {index}: it no longer answers ({why}); it is reported as failed and looked for again"
+            )
+            self._notices.say(self._lost[index])
+
+    def states(self) -> list[Reading]:
+        """Return `hw.status` of every card."""
+        return self._status.readings((str(index) for index in self._lost), self._health.degraded)
+
+    def _look_again(self, now: float) -> list[Reading]:
+        """Look for lost cards; one that is back is opened anew and all parts are made anew."""
+        self._looked = now
+        before = dict(self._lost)
+        for index in sorted(before):
+            self._open(index)
+        back = [index for index in sorted(before) if index in self._cards]
+        if not back:
+            return []
+        for index in back:
+            self._notices.over(before[index], f"GPU {index}: it answers again and is read as before")
+        self._release()
+        self._build()
+        return self.states()
+
+
+class _States:
+    """The cards' state as a part like the others."""
+
+    def __init__(self, source: Nvml) -> None:
+        self._source = source
+        self.gone: list[Gone] = []
+
+    def read(self, now: float) -> list[Reading]:
+        return self._source.states()
+
+    def close(self) -> None:
+        return

@@ -1,0 +1,205 @@
+"""What a card's plain calls say: use, memory, clocks, temperature, clocks-event reasons, PCIe; limits.
+
+Each answer lands in one buffer (`CallBlock`). A call that a card does not support is tried once.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any, Final
+
+from otel_attrib.collector.agent.source import Reading, Series, series
+from otel_attrib.collector.sources.nvml_block import CallBlock, Gone
+from otel_attrib.collector.sources.nvml_card import Card, throttle_fields
+from otel_attrib.collector.sources.nvml_library import Library
+from otel_attrib.collector.sources.nvml_outputs import Outputs
+from otel_attrib.collector.sources.nvml_throttle import held_down
+
+__all__ = ["Levels", "Limits"]
+
+_GRAPHICS_SENSOR: Final = 0
+_SM, _MEMORY = 1, 2
+_PERCENT: Final = 0.01
+_MILLI: Final = 0.001
+
+
+class _Calls:
+    """Calls of all cards and their outputs: what `Levels` and `Limits` share."""
+
+    def __init__(self, library: Library, cards: Sequence[Card]) -> None:
+        """Ask each card once for everything; keep what it answers."""
+        self._library = library
+        self._block = CallBlock(sum(1 + len(card.instances) for card in cards))
+        self._outputs = Outputs()
+        for card in cards:
+            self._add_card(card)
+        self._block.seal()
+        self._outputs.seal()
+
+    def _add_card(self, card: Card) -> None:
+        raise NotImplementedError
+
+    @property
+    def gone(self) -> list[Gone]:
+        """Cards that said that they are gone."""
+        return self._block.gone
+
+    def read(self, now: float) -> list[Reading]:
+        """Return what all cards say; `now` is not needed: these are levels."""
+        self._block.read()
+        return list(self._outputs.readings(self._block))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _number(
+        self, card: Card, name: str, before: tuple[Any, ...] = (), wide: bool = False, handle: Any = None
+    ) -> int | None:
+        """Make a call that writes one number; return its column, None where the card lacks it."""
+        place = self._structure(card, name, [(0, wide)], 2, before=before, handle=handle)
+        return place[0] if place else None
+
+    def _structure(
+        self,
+        card: Card,
+        name: str,
+        members: Sequence[tuple[int, bool]],
+        words: int,
+        head: Sequence[int] = (),
+        before: tuple[Any, ...] = (),
+        handle: Any = None,
+    ) -> list[int] | None:
+        """Make a call that fills `words` words; return the columns of `members` (place, 64 bits)."""
+        function = self._library.function(name)
+        if function is None:
+            return None
+        reference, place = self._block.room(words, head)
+        arguments = (card.handle if handle is None else handle, *before, reference)
+        if function(*arguments) != 0:  # a card that is gone is noticed by what it answered before
+            return None
+        columns = [self._block.column(place + at, wide) for at, wide in members]
+        self._block.add(card.index, function, arguments, columns)
+        return columns
+
+    def _memory(
+        self, card: Card, handle: Any, device: str, wanted: Sequence[tuple[str, int]], **more: str
+    ) -> None:
+        """Memory without what the driver reserves (second version), where the driver tells them apart."""
+        head = (self._library.nv.nvmlMemory_v2,)
+        members = {"total": 2, "used": 8}
+        found = self._structure(
+            card,
+            "nvmlDeviceGetMemoryInfo_v2",
+            [(members[name], True) for name in members],
+            10,
+            head,
+            handle=handle,
+        ) or self._structure(card, "nvmlDeviceGetMemoryInfo", [(0, True), (4, True)], 6, handle=handle)
+        for key, column in wanted:
+            if found is not None:
+                self._outputs.add(series(key, device, **more), found[column])
+
+
+class Levels(_Calls):
+    """What changes from one request to the next."""
+
+    def __init__(self, library: Library, cards: Sequence[Card]) -> None:
+        """Ask each card once for everything; keep what it answers."""
+        self._sampled: list[tuple[Series, int]] = []
+        super().__init__(library, cards)
+
+    def read(self, now: float) -> list[Reading]:
+        """Return what all cards say; that clocks are held down is sampled where no counter tells it."""
+        told = super().read(now)
+        for share, column in self._sampled:
+            if self._block.good[column]:
+                told.append((share, held_down(float(self._block.values[column]))))
+        return told
+
+    def _add_card(self, card: Card) -> None:
+        self._use(card)
+        self._memory(card, card.handle, card.device, [("gpu_memory_used", 1)])
+        for instance in card.instances:
+            self._memory(card, instance.handle, instance.device, [("gpu_memory_used", 1)])
+        self._out(card, "gpu_clock", self._number(card, "nvmlDeviceGetClockInfo", (ctypes.c_uint(_SM),)))
+        self._out(
+            card, "memory_clock", self._number(card, "nvmlDeviceGetClockInfo", (ctypes.c_uint(_MEMORY),))
+        )
+        self._temperature(card)
+        self._power(card)
+        self._reasons(card)
+        self._out(card, "pcie_generation", self._number(card, "nvmlDeviceGetCurrPcieLinkGeneration"))
+        self._out(card, "pcie_width", self._number(card, "nvmlDeviceGetCurrPcieLinkWidth"))
+
+    def _out(self, card: Card, key: str, column: int | None, factor: float = 1.0) -> None:
+        if column is not None:
+            self._outputs.add(series(key, card.device), column, factor)
+
+    def _use(self, card: Card) -> None:
+        """Time in which any kernel ran: not the use of the SMs."""
+        found = self._structure(card, "nvmlDeviceGetUtilizationRates", [(0, False), (1, False)], 2)
+        for key, column in zip(("gpu_utilization", "memory_controller"), found or (), strict=False):
+            self._out(card, key, column, _PERCENT)
+
+    def _temperature(self, card: Card) -> None:
+        nv = self._library.nv
+        found = self._structure(
+            card, "nvmlDeviceGetTemperatureV", [(2, False)], 3, (nv.nvmlTemperature_v1, _GRAPHICS_SENSOR)
+        )
+        column = (
+            found[0]
+            if found
+            else self._number(card, "nvmlDeviceGetTemperature", (ctypes.c_uint(_GRAPHICS_SENSOR),))
+        )
+        self._out(card, "gpu_temperature", column)
+
+    def _power(self, card: Card) -> None:
+        """What is missing among the fields: power over the last second, energy."""
+        if (186, 0) not in card.answers:
+            self._out(card, "gpu_power", self._number(card, "nvmlDeviceGetPowerUsage"), _MILLI)
+        if (83, 0) not in card.answers:
+            column = self._number(card, "nvmlDeviceGetTotalEnergyConsumption", wide=True)
+            self._out(card, "gpu_energy", column, _MILLI)
+
+    def _reasons(self, card: Card) -> None:
+        names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+        found = (column for name in names if (column := self._number(card, name, wide=True)) is not None)
+        column = next(found, None)
+        self._out(card, "gpu_clock_reasons", column)
+        if column is not None and not throttle_fields(card):
+            self._sampled.append((series("gpu_throttled", card.device), column))
+
+
+class Limits(_Calls):
+    """What seldom changes: highest clock and link, power limit, memory; error counts that no field tells."""
+
+    def _add_card(self, card: Card) -> None:
+        outputs = self._outputs
+        for key, name, before, factor in (
+            ("gpu_clock_max", "nvmlDeviceGetMaxClockInfo", (ctypes.c_uint(_SM),), 1.0),
+            ("gpu_power_limit", "nvmlDeviceGetEnforcedPowerLimit", (), _MILLI),
+            ("pcie_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration", (), 1.0),
+            ("pcie_width_max", "nvmlDeviceGetMaxPcieLinkWidth", (), 1.0),
+        ):
+            column = self._number(card, name, before)
+            if column is not None:
+                outputs.add(series(key, card.device), column, factor)
+        named = {"slatag__gpu__uuid": card.uuid, "hw__name": card.name}
+        self._memory(card, card.handle, card.device, [("gpu_memory_limit", 0)], **named)
+        for part in card.instances:
+            named = {"slatag__gpu__uuid": part.uuid, "hw__name": card.name}
+            self._memory(card, part.handle, part.device, [("gpu_memory_limit", 0)], **named)
+        self._errors(card)
+
+    def _errors(self, card: Card) -> None:
+        """Volatile ECC counts by call, where the fields (3, 4) are not answered; replays likewise (94)."""
+        for key, field, kind in (("remapped_rows", 3, 0), ("ecc_errors", 4, 1)):
+            if (field, 0) in card.answers:
+                continue
+            before = (ctypes.c_uint(kind), ctypes.c_uint(0))
+            column = self._number(card, "nvmlDeviceGetTotalEccErrors", before, wide=True)
+            if column is not None:
+                self._outputs.add(series(key, card.device), column)
+        if (94, 0) not in card.answers:
+            column = self._number(card, "nvmlDeviceGetPcieReplayCounter")
+            if column is not None:
+                self._outputs.add(series("pcie_replays", card.device), column)

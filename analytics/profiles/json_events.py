@@ -20,7 +20,7 @@ __all__ = ["JsonEvents", "Source"]
 PIECE = 1 << 20
 LONGEST = 1 << 26  # characters of one value
 NEAR = 16  # a fault this close to the end of what was read may only be the end
-BETWEEN = re.compile(r"[\s,:]*")
+BETWEEN = re.compile(r"[\s,:\ufeff]*")
 DECODER = json.JSONDecoder(parse_float=str, strict=False)
 
 
@@ -45,7 +45,8 @@ class JsonEvents:
         self.cut = ""  # why the file ends early, or ""
         self._source, self._path = source, path
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
-        self._text, self._at, self._before, self._ended = "", 0, 0, False
+        self._text, self._at, self._before = "", 0, 0
+        self._begun = self._ended = False
 
     def __iter__(self) -> Iterator[Any]:
         """Yield each event as it stands in the file."""
@@ -60,22 +61,23 @@ class JsonEvents:
                 raise DataError(f"{self._path} is not JSON: it begins with {opened!r}")
         except _Cut:
             self.cut = self.cut or "the file ends inside its JSON"
+            if not self._begun:
+                raise DataError(f"{self._path} ends before its first event: {self.cut}") from None
 
     def _object(self) -> Iterator[Any]:
-        seen = False
         while self._next() != "}":
             key = self._value()
             if key == "traceEvents" and self._next() == "[":
                 self._at += 1
-                seen = True
                 yield from self._list()
             else:
                 self._next()
                 self.header[str(key)] = self._value()
-        if not seen:
+        if not self._begun:
             raise DataError(f"{self._path} has no traceEvents: it is no trace of the PyTorch profiler")
 
     def _list(self) -> Iterator[Any]:
+        self._begun = True
         while self._next() != "]":
             yield self._value()
         self._at += 1

@@ -40,7 +40,7 @@ RULES = (
     Rule("copy", r"^memcpy|rocclr_copybuffer|^Copy(Host|Device)", "the driver's and ROCm's copies"),
     Rule(
         "kv_cache",
-        r"reshape_and_cache|concat_and_cache|copy_blocks|swap_blocks|kv_?cache|append_paged|gather_cache"
+        r"reshape_and_cache|concat_and_cache|copy_blocks|swap_blocks|append_paged|gather_cache"
         r"|convert_req_index",
         "vLLM, SGLang and FlashInfer: writing, moving and gathering blocks of keys and values",
     ),
@@ -49,6 +49,13 @@ RULES = (
         r"flash|fmha|sdpa_sm|cudnn_generated_fort_native_sdpa|BatchPrefillWith|BatchDecodeWith|SinglePrefill"
         r"|SingleDecode|_mla_|mla_(decode|prefill|reduce)|MlaDecode|FlashMLA|aiter.*attn",
         "fused attention of flash-attn, FlashInfer, xFormers/CUTLASS, cuDNN, FlashMLA and AITER",
+    ),
+    Rule("kv_cache", r"kv_?cache", "what else has the cache in its name and is no attention"),
+    Rule(
+        "moe",
+        r"moe|routing|_topk_forward|topk_?gating|bitmatrix|expert|permute_?token|_matmul_ogs_scatter"
+        r"|finalize_matmul_scatter",
+        "routing tokens to experts: vLLM, SGLang, triton_kernels",
     ),
     Rule(
         "attention",
@@ -68,23 +75,23 @@ RULES = (
         r"|exponential_kernel|distribution_elementwise|gumbel|min_p\b|token_bin",
         "choosing the next token: sampling, penalties, sorts and random numbers",
     ),
-    Rule(
-        "moe",
-        r"moe|routing|_topk_forward|topk_?gating|bitmatrix|expert|permute_?token|_matmul_ogs_scatter"
-        r"|finalize_matmul_scatter",
-        "routing tokens to experts: vLLM, SGLang, triton_kernels",
-    ),
     Rule("sampling", r"top_?k|gatherTopK|sbtopk|mbtopk", "a top-k that is not of the experts' router"),
     Rule(
         "convolution",
-        r"conv(?!ert)|wgrad|dgrad|implicit_?gemm|winograd|xmma_fprop|cudnn::cnn|fft2d|nchwTo|nhwcTo",
+        r"conv(?!ert)|wgrad|dgrad|implicit_?gemm|winograd|xmma_fprop|cudnn::cnn|scudnn|cask_cudnn|fft2d|nchwTo"
+        r"|nhwcTo",
         "cuDNN and MIOpen",
+    ),
+    Rule(
+        "embedding",
+        r"split_embedding|EmbeddingBag|embedding_(forward|backward)",
+        "FBGEMM's and ATen's tables",
     ),
     Rule(
         "gemm",
         r"gemm|\bgemv|gemv|cijk_|nvjet|cutlass|wmma|matmul|\bmm_|_mm_|splitK|split_?k_?reduce|xmma"
         r"|cublas|hipblas|marlin|awq|gptq|exllama|machete|bmm|device_kernel<.*Gemm|dot_kernel|ck::kernel_",
-        "matrix products of cuBLAS, CUTLASS, hipBLASLt, Triton and quantised kernels, with their split-k sums",
+        "matrix products of cuBLAS, CUTLASS, hipBLASLt, Triton, quantised kernels; with their split-k sums",
     ),
     Rule(
         "activation",
@@ -99,18 +106,18 @@ RULES = (
     ),
     Rule(
         "copy",
-        r"copy_kernel|CatArrayBatchedCopy|transpose|permute|batched_copy|_to_copy",
+        r"copy_kernel|copy_async|CatArrayBatchedCopy|transpose|permute|batched_copy|_to_copy",
         "data moved or converted by the streaming multiprocessors",
     ),
     Rule(
         "reduction",
-        r"reduce|DeviceScan|DeviceSelect|cub::|\bscan|prefix_sum|norm_kernel|_sum_",
-        "sums, means and scans",
+        r"reduce|max_pool|avg_pool|DeviceScan|DeviceSelect|cub::|\bscan|prefix_sum|norm_kernel|_sum_",
+        "sums, means, scans and pooling",
     ),
     Rule(
         "elementwise",
         r"elementwise|triton_poi|pointwise|multi_tensor_apply|dropout|_kernel_with_index|quant|arange"
-        r"|masked|where|clamp|OpTensor|epilogue",
+        r"|masked|where|clamp|OpTensor|PackedTensor|bounds_check|epilogue",
         "one output for each input: ATen, torch.compile, optimisers, (de)quantisation",
     ),
     Rule("norm", r"triton_(red|per)_.*(rsqrt|mean.*pow|norm)", "torch.compile's fused normalisation"),
@@ -124,7 +131,7 @@ _PATTERNS = tuple((rule.kind, re.compile(rule.pattern, re.IGNORECASE)) for rule 
 
 def kernel_class(name: str) -> str:
     """Return the class of a kernel, copy, memset or graph."""
-    plain = name.replace("at::native::", "")
+    plain = name.replace("fbgemm_gpu::", "")  # a namespace, not a product
     return next((kind for kind, pattern in _PATTERNS if pattern.search(plain)), OTHER)
 
 

@@ -25,7 +25,8 @@ class Pairs:
     @cached_property
     def delay_ns(self) -> Ints:
         """Return the time from the return of the call to the start on the device, 0 if it began before."""
-        return np.maximum(0, self.activities.start_ns - self.calls.end_ns)
+        delay: Ints = np.maximum(0, self.activities.start_ns - self.calls.end_ns)
+        return delay
 
     @cached_property
     def short(self) -> NDArray[np.bool_]:
@@ -60,7 +61,8 @@ def call_of_each(activities: Activities, launches: Launches) -> Ints:
     wanted = _keys(activities.process, activities.correlation, owners)
     at = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
     found = order[at]
-    known = (keys[found] == wanted) & (activities.correlation > 0)
+    known = (keys[found] == wanted) & (launches.process[found] == activities.process)
+    known &= activities.correlation > 0
     return np.where(known, found, UNKNOWN)
 
 

@@ -3,8 +3,8 @@
 python -m benchmarks.profiles.speed [TRACE] [--hta PYTHON] [--rounds N]
 
 Each way runs in a process of its own, in turns; printed are the median of wall time and of peak memory,
-without the time that Python and the libraries take to start. PYTHON is an interpreter that has
-HolisticTraceAnalysis (pandas < 3): uv venv hta && uv pip install --python hta HolisticTraceAnalysis 'pandas<3'.
+without the time that Python and the libraries take to start. PYTHON is an interpreter that has the
+other tool: python -m venv hta && hta/bin/pip install HolisticTraceAnalysis==0.5.0 'pandas<3'
 """
 
 import argparse

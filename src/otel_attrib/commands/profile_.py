@@ -77,7 +77,8 @@ def _read(files: list[str]) -> "tuple[list[Profile], list[Breakdown]]":
     from otel_attrib.analytics.profiles.breakdown import breakdowns
     from otel_attrib.analytics.profiles.read import read_profile
 
-    profiles, devices = [], []
+    profiles: list[Profile] = []
+    devices: list[Breakdown] = []
     for file in files:
         profile = read_profile(file)
         profiles.append(profile)

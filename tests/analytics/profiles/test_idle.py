@@ -1,6 +1,6 @@
 """Gaps of a device split by what held it up."""
 
-import numpy as np
+from dataclasses import replace
 
 from otel_attrib.analytics.profiles.growing import Growing
 from otel_attrib.analytics.profiles.idle import KERNEL_WAIT_NS, Idle, idle_time
@@ -82,9 +82,7 @@ def test_queue_of_a_graph_is_one() -> None:
 def test_calls_of_other_processes_are_not_taken() -> None:
     """Correlation 5 of one process is not correlation 5 of another."""
     calls = called((0, 1, 5))
-    elsewhere = Launches(
-        calls.start_ns, calls.duration_ns, calls.process + 1, *[np.zeros(1, np.int64)] * 2, calls.correlation
-    )
+    elsewhere = replace(calls, process=calls.process + 1)
 
     assert 1 == len(pairs(ran((9, 1, 5)), calls).calls)
     assert 0 == len(pairs(ran((9, 1, 5)), elsewhere).calls)

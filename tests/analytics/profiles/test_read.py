@@ -42,9 +42,10 @@ def test_by_content(content: bytes, source: str, tmp_path: Path) -> None:
             b"\x0a\x05hello",
             "neither JSON of the PyTorch profiler nor an Nsight Systems SQLite export",
         ),
-        ("x.gz", gzip.compress(TRACE)[:12], "damaged gzip file"),
+        ("x.gz", gzip.compress(TRACE)[:10], "damaged gzip file"),
+        ("y.gz", gzip.compress(TRACE)[:24], "y.gz ends before its first event"),
     ],
-    ids=["empty", "report", "other", "cut"],
+    ids=["empty", "report", "other", "cut", "cut-later"],
 )
 def test_what_is_no_profile(name: str, content: bytes, message: str, tmp_path: Path) -> None:
     """Each thing that is no profile is named, with what to do where there is something."""

@@ -35,6 +35,8 @@ struct waiting {
 	u64 first;
 	u64 after; // Σ (arrival − first)
 	u64 packets;
+	u32 next; // sequence number after all data that has come
+	u32 unused;
 };
 
 struct delay {
@@ -49,34 +51,46 @@ BPF_TABLE("lru_hash", struct end, struct waiting, unread, 16384);
 BPF_TABLE("lru_hash", u64, struct end, sockets, 16384);
 BPF_HASH(delays, struct flow, struct delay, 4096);
 
-static inline int arrived(struct end *end)
+static inline int arrived(struct end *end, u32 next)
 {
 	u64 now = bpf_ktime_get_ns();
 	struct waiting *waiting = unread.lookup(end);
-	if (waiting) {
-		lock_xadd(&waiting->packets, 1);
-		lock_xadd(&waiting->after, now - waiting->first);
+	if (!waiting) {
+		struct waiting first = {.first = now, .packets = 1, .next = next};
+		unread.update(end, &first);
 		return PASS;
 	}
-	struct waiting first = {.first = now, .packets = 1};
-	unread.update(end, &first);
+	// Sent again although it had come: no reader waits for it.
+	if ((s32)(next - waiting->next) <= 0)
+		return PASS;
+	waiting->next = next;
+	if (waiting->packets) {
+		lock_xadd(&waiting->after, now - waiting->first);
+	} else {
+		waiting->first = now;
+		waiting->after = 0;
+	}
+	lock_xadd(&waiting->packets, 1);
 	return PASS;
 }
 
 static inline int of_tcp(struct __sk_buff *skb, struct end *end, u32 at, u32 stop)
 {
-	u16 head[2];
-	u8 words;
-	if (bpf_skb_load_bytes(skb, at, head, 4) || bpf_skb_load_bytes(skb, at + 12, &words, 1))
+	u8 head[14];
+	if (bpf_skb_load_bytes(skb, at, head, sizeof(head)))
 		return PASS;
-	end->peer = ntohs(head[0]);
-	end->port = ntohs(head[1]);
+	end->peer = head[0] << 8 | head[1];
+	end->port = head[2] << 8 | head[3];
 	if (!ports.lookup(&end->port))
 		return PASS;
-	// No data: an acknowledgement wakes no reader.
-	if (stop <= at + (words >> 4) * 4)
+	if (head[13] & 2) // SYN: its numbers begin anew
+		unread.delete(end);
+	u32 data = at + (head[12] >> 4) * 4;
+	// An acknowledgement alone wakes no reader.
+	if (stop <= data)
 		return PASS;
-	return arrived(end);
+	u32 from = (u32)head[4] << 24 | (u32)head[5] << 16 | (u32)head[6] << 8 | head[7];
+	return arrived(end, from + stop - data);
 }
 
 int classify(struct __sk_buff *skb)
@@ -142,7 +156,7 @@ int on_read(struct tracepoint__sock__sock_recv_length *args)
 		return 0;
 	struct end end = *known;
 	struct waiting *waiting = unread.lookup(&end);
-	if (!waiting)
+	if (!waiting || !waiting->packets)
 		return 0;
 	struct prefix who = {.bits = 128};
 	__builtin_memcpy(who.address, end.address, 16);
@@ -154,7 +168,7 @@ int on_read(struct tracepoint__sock__sock_recv_length *args)
 		lock_xadd(&sum->packets, waiting->packets);
 		lock_xadd(&sum->ns, (now - waiting->first) * waiting->packets - waiting->after);
 	}
-	unread.delete(&end);
+	waiting->packets = 0;
 	return 0;
 }
 

@@ -4,7 +4,8 @@ A classifier at the entry of the interfaces notes when a packet of data came; th
 the engine ends the wait of all that came before it. What is in it: the kernel's receive path, the wait for
 a processor, and an event loop that is late. What is not: the wait in the card's ring, before the kernel
 has it. Packets that the card or the kernel has merged count as one; a read that leaves data behind ends
-the wait of that as well; a packet that comes in the very moment of the read may be left out.
+the wait of that as well; a segment that is sent again counts once; a packet that comes in the very moment
+of the read may be left out.
 
 It only observes: every packet passes with no verdict. On Linux 6.6 and newer the classifier is a link that
 the kernel takes away when this process ends, however it ends; before, a shell stands by that removes it

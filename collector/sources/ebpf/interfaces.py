@@ -4,43 +4,29 @@ Those with an address: what is only a part of another (a bridge's port, a bond's
 would be counted there once more. Ethernet framing is needed, which the loopback has as well.
 """
 
-import fcntl
-import socket
-import struct
 from pathlib import Path
+
+from otel_attrib.collector.sources.interface_addresses import interface_of_address
+from otel_attrib.collector.sources.netlink import ROUTE, Netlink
 
 __all__ = ["addressed_interfaces"]
 
 _ETHERNET, _LOOPBACK = "1", "772"
-_GET_ADDRESS = 0x8915
 
 
-def addressed_interfaces(net: Path = Path("/sys/class/net"), proc: Path = Path("/proc")) -> tuple[str, ...]:
-    """Return the names of the interfaces that are up, framed as Ethernet and have an address."""
-    names = (folder.name for folder in sorted(net.iterdir()) if _framed(folder))
-    six = _with_ipv6(proc)
-    return tuple(name for name in names if name in six or _has_ipv4(name))
+def addressed_interfaces(net: Path = Path("/sys/class/net")) -> tuple[str, ...]:
+    """Return the names of the interfaces that have an address, are up and are framed as Ethernet."""
+    asked = Netlink(ROUTE)
+    try:
+        addressed = set(interface_of_address(asked).values())
+    finally:
+        asked.close()
+    return tuple(sorted(name for name in addressed if _framed(net / name)))
 
 
 def _framed(folder: Path) -> bool:
     try:
         kind, state = ((folder / name).read_text().strip() for name in ("type", "operstate"))
-    except OSError:  # bonding_masters is a file
+    except OSError:  # gone meanwhile
         return False
     return kind in (_ETHERNET, _LOOPBACK) and state in ("up", "unknown")
-
-
-def _with_ipv6(proc: Path) -> set[str]:
-    try:
-        return {line.split()[-1] for line in (proc / "net/if_inet6").read_text().splitlines()}
-    except OSError:
-        return set()
-
-
-def _has_ipv4(name: str) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        try:
-            fcntl.ioctl(asked, _GET_ADDRESS, struct.pack("256s", name.encode()))
-        except OSError:
-            return False
-    return True

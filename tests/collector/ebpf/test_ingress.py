@@ -3,13 +3,13 @@
 import ctypes
 import platform
 import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,11 +20,16 @@ from otel_attrib.collector.sources.ebpf.ingress import Ingress
 from otel_attrib.collector.sources.ebpf.interfaces import addressed_interfaces
 
 SERVER = Path(__file__).parents[2] / "native/tcp/server.py"
-HOLDER = """
-import sys, time
-from otel_attrib.collector.agent.processes import EngineProcesses
-from otel_attrib.collector.sources.ebpf.ingress import Ingress
-source = Ingress(EngineProcesses(pids=[], only=True), interfaces=[sys.argv[1]], links=sys.argv[2] == "links")
+OWNER = """
+import sys, time, socket
+from otel_attrib.collector.sources.ebpf.clsact import ClsactFilter
+from otel_attrib.collector.sources.ebpf.ingress import TOOL
+from otel_attrib.collector.sources.ebpf.loader import load
+from otel_attrib.collector.sources.ebpf.tcx import attach_ingress
+from otel_attrib.collector.sources.ebpf.watched_flows import DEFINES
+classifier = load(TOOL, DEFINES).functions["classify"]
+link = attach_ingress(socket.if_nametoindex(sys.argv[1]), classifier)
+filters = [ClsactFilter(name, classifier) for name in sys.argv[2:]]
 print("ready", flush=True)
 time.sleep(60)
 """
@@ -129,21 +134,6 @@ def test_a_read_takes_all_that_came_before(tool: tuple[EngineProcesses, Ingress]
     assert waited == pytest.approx(told, rel=0.05)
 
 
-@pytest.fixture
-def interface(kernel: None) -> Iterator[str]:
-    """An interface of the test's own."""
-    if not shutil.which("ip"):
-        pytest.skip("ip is missing")
-    name = "oatest0"
-    made = subprocess.run(
-        ["ip", "link", "add", name, "type", "veth", "peer", "name", "oatest1"], capture_output=True, text=True
-    )
-    if made.returncode:
-        pytest.skip(f"no interface can be made: {made.stderr.strip()}")
-    yield name
-    subprocess.run(["ip", "link", "delete", name], check=True)
-
-
 def classifiers(interface: str) -> int:
     """How many classifiers the kernel has at the entry of an interface by links (BPF_PROG_QUERY)."""
     number = {"x86_64": 321, "aarch64": 280}[platform.machine()]
@@ -163,65 +153,70 @@ def filters(interface: str) -> str:
     return " ".join(line for line in words.splitlines() if "clsact" in line or "bpf" in line)
 
 
-def hold(interface: str, how: str) -> "subprocess.Popen[str]":
-    """A program with the source at this interface, which does not end by itself."""
-    command = [sys.executable, "-c", HOLDER, interface, how]
-    holder = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert holder.stdout and holder.stderr
-    if holder.stdout.readline() != "ready\n":
-        pytest.skip(holder.stderr.read()[-300:])
-    return holder
+@dataclass
+class Killed:
+    """What was at each interface before, while and after somebody who was killed had classifiers there."""
+
+    before: list[tuple[int, str]]
+    during: list[tuple[int, str]]
+    after: list[tuple[int, str]]
 
 
-def test_a_killed_owner_leaves_no_link(interface: str) -> None:
-    """The kernel takes the classifier away with the process that put it there."""
-    holder = hold(interface, "links")
-    assert 1 == classifiers(interface)
+@pytest.fixture(scope="module")
+def killed(kernel: None) -> Iterator[Killed]:
+    """Kill an owner of a link at one interface and of filters at two, of which one has a qdisc of others."""
+    for program in ("ip", "tc"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is missing")
+    link, plain, shared = names = ("oatest0", "oatest1", "oatest2")
+    for one, other in ((link, plain), (shared, "oatest3")):
+        pair = ["ip", "link", "add", one, "type", "veth", "peer", "name", other]
+        made = subprocess.run(pair, capture_output=True, text=True)
+        if made.returncode:
+            pytest.skip(f"no interface can be made: {made.stderr.strip()}")
+    try:
+        subprocess.run(["tc", "qdisc", "add", "dev", shared, "clsact"], check=True)
+        yield kill_owner(names)
+    finally:
+        for one in (link, shared):
+            subprocess.run(["ip", "link", "delete", one], check=True)
 
-    holder.send_signal(signal.SIGKILL)
-    holder.communicate()
 
-    # Freed by the kernel a moment later.
-    for _ in range(100):
-        if not classifiers(interface):
-            break
-        time.sleep(0.02)
-    assert (0, "") == (classifiers(interface), filters(interface))
+def kill_owner(names: Sequence[str]) -> Killed:
+    """Start it, kill it, and wait until what it had is gone, for 5 s at most."""
+
+    def there() -> list[tuple[int, str]]:
+        return [(classifiers(name), filters(name)) for name in names]
+
+    before = there()
+    command = [sys.executable, "-c", OWNER, *names]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout and owner.stderr
+        if owner.stdout.readline() != "ready\n":
+            pytest.fail(owner.stderr.read()[-600:])
+        during = there()
+        owner.kill()
+    until = time.monotonic() + 5.0
+    while there() != before and time.monotonic() < until:
+        time.sleep(0.05)
+    return Killed(before, during, there())
 
 
-def test_a_killed_owner_leaves_no_filter(interface: str) -> None:
+def test_a_killed_owner_leaves_no_link(killed: Killed) -> None:
+    """The kernel takes the classifier away with the process that put it there; no qdisc is ever made."""
+    assert ((0, ""), (1, ""), (0, "")) == (killed.before[0], killed.during[0], killed.after[0])
+
+
+def test_a_killed_owner_leaves_no_filter(killed: Killed) -> None:
     """On kernels without links the guard removes filter and qdisc after its owner was killed."""
-    if not shutil.which("tc"):
-        pytest.skip("tc is missing")
-    holder = hold(interface, "tc")
-    assert "bpf" in filters(interface)
-
-    holder.send_signal(signal.SIGKILL)
-    holder.communicate()
-
-    for _ in range(100):
-        if not filters(interface):
-            break
-        time.sleep(0.05)
-    assert "" == filters(interface)
+    assert "" == killed.before[1][1] == killed.after[1][1]
+    assert "clsact" in killed.during[1][1] and "otel_attrib direct-action" in killed.during[1][1]
 
 
-def test_a_qdisc_of_others_stays(interface: str) -> None:
-    """A clsact qdisc that was there before, and its filters, are left as they were."""
-    if not shutil.which("tc"):
-        pytest.skip("tc is missing")
-    subprocess.run(["tc", "qdisc", "add", "dev", interface, "clsact"], check=True)
-    before = filters(interface)
-    holder = hold(interface, "tc")
-
-    holder.send_signal(signal.SIGKILL)
-    holder.communicate()
-
-    for _ in range(100):
-        if filters(interface) == before:
-            break
-        time.sleep(0.05)
-    assert before == filters(interface) != ""
+def test_a_qdisc_of_others_stays(killed: Killed) -> None:
+    """A clsact qdisc that was there before is left as it was."""
+    assert killed.before[2] == killed.after[2] != killed.during[2]
+    assert "clsact" in killed.after[2][1]
 
 
 def test_the_loopback_has_an_address() -> None:

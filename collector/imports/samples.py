@@ -25,7 +25,10 @@ _BY_METRIC = {counter.metric: counter for counter in COUNTERS if counter.select 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One value; `metric` is the registry's name, or a long table's own word that the registry lacks."""
+    """One value; `metric` is the registry's name, or a long table's own word that the registry lacks.
+
+    `more` are further attributes of the point.
+    """
 
     ns: int
     node: str
@@ -37,6 +40,7 @@ class Sample:
     select: tuple[str, str] | None
     value: float
     known: bool
+    more: tuple[tuple[str, str], ...] = ()
 
 
 def samples_of(row: Row, mapping: SampleMapping) -> Iterator[Sample | Bad]:
@@ -45,7 +49,7 @@ def samples_of(row: Row, mapping: SampleMapping) -> Iterator[Sample | Bad]:
     ValueError says why the row as a whole cannot be used.
     """
     ns = _moment(row, mapping)
-    where = {name: _word(row, mapping, name) for name in ("node", "device", "service")}
+    where = (_word(row, mapping, "node"), _word(row, mapping, "device"), _word(row, mapping, "service"))
     for word, cell in _cells(row, mapping):
         counter = mapping.counters.get(word) or (_BY_METRIC.get(word) if mapping.long else None)
         try:
@@ -57,10 +61,15 @@ def samples_of(row: Row, mapping: SampleMapping) -> Iterator[Sample | Bad]:
 
 
 def _sample(
-    ns: int, where: dict[str, str], word: str, counter: Counter | None, value: float, mapping: SampleMapping
+    ns: int,
+    where: tuple[str, str, str],
+    word: str,
+    counter: Counter | None,
+    value: float,
+    mapping: SampleMapping,
 ) -> Sample:
     if counter is None:
-        return Sample(ns, **where, metric=word, unit="", total=False, select=None, value=value, known=False)
+        return Sample(ns, *where, metric=word, unit="", total=False, select=None, value=value, known=False)
     value *= mapping.factors.get(counter.key, 1.0)
     if value > counter.most:
         raise ValueError(f"{counter.key} is {value:g} {counter.unit}, more than any device can do")
@@ -68,7 +77,7 @@ def _sample(
         raise ValueError(f"{counter.key} is {value:g}, and a total is never below zero")
     return Sample(
         ns,
-        **where,
+        *where,
         metric=counter.metric,
         unit=counter.unit,
         total=counter.kind == "total",
@@ -151,6 +160,7 @@ def _metric(name: str, unit: str, total: bool, samples: Sequence[Sample]) -> Met
 def _point(sample: Sample) -> NumberDataPoint:
     said = [(names.HW_ID, sample.device)] if sample.device else []
     said += [sample.select] if sample.select else []
+    said += sample.more
     return NumberDataPoint(
         time_unix_nano=sample.ns, as_double=sample.value, attributes=[_text(key, word) for key, word in said]
     )

@@ -6,6 +6,8 @@ otlp      OTLP as exporters write it: protobuf (one message, or many behind
           told apart by content
 requests  a table of requests, JSON Lines, CSV or Parquet, whose columns you name
 samples   a table of device and host counters, a column or a row each
+profile   a GPU profile of the PyTorch profiler or Nsight Systems: what each step
+          went to, and what was copied and sent between cards
 """
 
 import argparse
@@ -72,9 +74,24 @@ examples:
   otel-attrib import samples dcgm.parquet --map metric=name value=value \\
       --map gpu_clock=DCGM_FI_DEV_SM_CLOCK --set node=node3"""
 
+_PROFILE = """\
+Read a GPU profile: JSON of the PyTorch profiler (gzipped or not) or an Nsight
+Systems SQLite export. Kept are samples beside the requests of the node: of each
+step the share of its time that computing, memory, collectives, copies and idling
+took (slatag.profile.share), and the bytes and times of copies and collectives.
+
+Times are those of the profile's own clock where the file says how it stands to
+the wall clock; else --start says when its first activity began. Importing a
+profile again adds nothing. `otel-attrib profile FILE` prints it without a store."""
+
+_PROFILE_EXAMPLE = """\
+examples:
+  otel-attrib import profile rank0.pt.trace.json.gz --set node=n1
+  otel-attrib import profile run.sqlite --set node=n1 service=chat --dry-run"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare both kinds of file and their options."""
+    """Declare the kinds of file and their options."""
     parser.epilog = (
         "example: otel-attrib import otlp traces.jsonl\nhelp:    otel-attrib import requests --help"
     )
@@ -105,6 +122,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _several(samples, "--set", "NAME=VALUE", "node, device or service of every row")
     _several(samples, "--unit", "NAME:UNIT", "the unit of a column, such as gpu_clock:GHz or time:ms")
     _common(samples)
+    profile = kinds.add_parser(
+        "profile",
+        help="a GPU profile",
+        description=_PROFILE,
+        epilog=_PROFILE_EXAMPLE,
+        formatter_class=raw,
+    )
+    profile.add_argument(
+        "file", nargs="?", metavar="FILE", help="a profile of the PyTorch profiler or Nsight Systems"
+    )
+    _several(profile, "--set", "NAME=VALUE", "node (needed), service, and device if it has only one")
+    profile.add_argument(
+        "--start", metavar="TIME", help="when the first activity began, if the file does not say"
+    )
+    _common(profile)
 
 
 def _table_options(parser: argparse.ArgumentParser) -> None:
@@ -140,11 +172,16 @@ def run(args: argparse.Namespace) -> int:
     """Import and print what became of it."""
     import json
 
-    from otel_attrib.commands import import_otlp, import_requests, import_samples
+    from otel_attrib.commands import import_otlp, import_profile, import_requests, import_samples
 
     if args.kind != "otlp":
         _find_file(args)
-    kinds: dict[str, Any] = {"otlp": import_otlp, "requests": import_requests, "samples": import_samples}
+    kinds: dict[str, Any] = {
+        "otlp": import_otlp,
+        "requests": import_requests,
+        "samples": import_samples,
+        "profile": import_profile,
+    }
     kind = kinds[args.kind]
     summary = kind.run(args)
     print(json.dumps(summary.as_dict(), ensure_ascii=False) if args.json else "\n".join(summary.lines()))
@@ -155,9 +192,10 @@ def _find_file(args: argparse.Namespace) -> None:
     """A file that stands behind `--map a=b c=d` was taken for one more pair: give it back."""
     from otel_attrib.errors import UsageError
 
-    for given in (args.map, args.set, getattr(args, "clock", [])):
+    for given in (getattr(args, "map", []), args.set, getattr(args, "clock", [])):
         for word in [word for word in given if "=" not in word and args.file is None]:
             given.remove(word)
             args.file = word
     if args.file is None:
-        raise UsageError(f"no FILE is given: otel-attrib import {args.kind} FILE --map NAME=COLUMN")
+        option = "--set node=NAME" if args.kind == "profile" else "--map NAME=COLUMN"
+        raise UsageError(f"no FILE is given: otel-attrib import {args.kind} FILE {option}")

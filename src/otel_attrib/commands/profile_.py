@@ -2,6 +2,7 @@
 
   profile FILE [FILE …]   one profile, or the ranks of one run
   profile diff A B        what moved between two profiles, and whether the step did
+  profile roofline FILE   what bounds kernels, copies and collectives
   profile heatmap FILE    the device's work over time
 
 Reads traces of the PyTorch profiler (JSON, gzipped or not; also vLLM's and ROCm's)
@@ -26,16 +27,20 @@ __all__ = ["add_arguments", "run"]
 
 # Each module declares its own options with `add_arguments(group)` (`--json` and the words are common)
 # and has `run(args, files) -> int`; `args` holds all options, `files` the words behind its name.
-PARTS = {"diff": "profile_diff", "heatmap": "profile_heatmap"}
+PARTS = {"diff": "profile_diff", "roofline": "profile_roofline", "heatmap": "profile_heatmap"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command and of its parts."""
-    parser.usage = "otel-attrib profile [options] FILE [FILE ...] | diff A B | heatmap FILE"
+    parser.usage = (
+        "otel-attrib profile [options] FILE [FILE ...]\n"
+        "       otel-attrib profile [options] diff A B | roofline FILE | heatmap FILE"
+    )
     parser.epilog = (
         "example: otel-attrib profile trace.json.gz\n"
         "         otel-attrib profile rank0.json.gz rank1.json.gz --json\n"
         "         otel-attrib profile diff before.sqlite after.sqlite\n"
+        "         otel-attrib profile roofline trace.json.gz --card h100_sxm\n"
         "         otel-attrib profile heatmap trace.json.gz"
     )
     parser.add_argument("words", nargs="+", metavar="FILE", help="profiles, behind the name of a part if any")

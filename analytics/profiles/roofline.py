@@ -1,0 +1,212 @@
+"""What bounds each class of kernels: arithmetic, memory, or neither (Williams, Waterman and Patterson, 2009).
+
+A kernel is joined to the operator that launched it, whose shapes give FLOPs and the least bytes that move
+(`work.py`); the card's published peaks give the time that either would take at best. The share of the
+class's time that this best time makes is how near the roof it ran. Above NEAR it is bound by that roof;
+below it under both, waiting for something else: NVIDIA's Nsight Compute draws the same line (60 % of peak)
+between a busy unit and latency. Where shapes cover less than COVERED of a class's time, or the card is not
+known, the answer is that nothing is known, except that kernels shorter than a launch takes are bound by it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from otel_attrib.analytics.profiles.cards import Card
+from otel_attrib.analytics.profiles.engine_marks import attention_work
+from otel_attrib.analytics.profiles.kernel_class import CLASSES, COLLECTIVE, classes_of
+from otel_attrib.analytics.profiles.number_formats import peak_of_dtype
+from otel_attrib.analytics.profiles.timeline import UNKNOWN, Activities, Kind, Profile
+from otel_attrib.analytics.profiles.work import Work, work_of
+from otel_attrib.analytics.wording import percent
+
+__all__ = ["COVERED", "LAUNCH_US", "NEAR", "RULE", "ClassRoof", "RuleOfThumb", "roofline", "rule_of_thumb"]
+
+NEAR: Final = 0.6
+COVERED: Final = 0.5
+LAUNCH_US: Final = 5.0
+RULE: Final = 0.7
+_ATTENTION: Final = ("flash_attention", "attention")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRoof:
+    """One class of kernels; `known_ns` is the time whose work is known, the shares are of that time.
+
+    `compute_share` and `memory_share` are the best possible time over the time taken; above 1 the work was
+    counted too high (a causal mask, data that stayed in the cache). None where nothing is known.
+    """
+
+    kind: str
+    count: int
+    time_ns: int
+    known_ns: int
+    flops: float
+    bytes: float
+    compute_share: float | None
+    memory_share: float | None
+    verdict: str
+    reason: str
+
+    @property
+    def intensity(self) -> float | None:
+        """Return FLOPs for each byte; None without bytes."""
+        return self.flops / self.bytes if self.bytes else None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOfThumb:
+    """`flash attention above 70 % of prefill means bandwidth-bound`: what it says here, and the roofline."""
+
+    share: float
+    applies: bool
+    verdict: str
+    text: str
+
+
+def roofline(profile: Profile, device: int, card: Card | None) -> list[ClassRoof]:
+    """Return the classes of kernels of one device, the longest first; copies and collectives are left out."""
+    rows = profile.on(device)
+    rows = rows.take(rows.kind == Kind.KERNEL)
+    kinds = classes_of(rows, profile.names)
+    rows, kinds = rows.take(kinds != CLASSES.index(COLLECTIVE)), kinds[kinds != CLASSES.index(COLLECTIVE)]
+    best: dict[int, _Best] = defaultdict(_Best)
+    for kind, one in _known(profile, rows, kinds, card):
+        best[kind].add(one)
+    roofs = [
+        _roof(CLASSES[kind], rows.take(kinds == kind), best[int(kind)], card) for kind in np.unique(kinds)
+    ]
+    return sorted(roofs, key=lambda roof: (-roof.time_ns, roof.kind))
+
+
+@dataclass(slots=True)
+class _Best:
+    """Sums over the calls of one class whose work is known; seconds are the best possible ones."""
+
+    time_ns: int = 0
+    flops: float = 0.0
+    bytes: float = 0.0
+    compute_s: float = 0.0
+    memory_s: float = 0.0
+
+    def add(self, other: "_Best") -> None:
+        """Add another's sums."""
+        self.time_ns += other.time_ns
+        self.flops += other.flops
+        self.bytes += other.bytes
+        self.compute_s += other.compute_s
+        self.memory_s += other.memory_s
+
+
+def _known(
+    profile: Profile, rows: Activities, kinds: np.ndarray, card: Card | None
+) -> Iterator[tuple[int, _Best]]:
+    """For each call of an operator whose work is known: the class of its longest kernel, and the sums."""
+    works = _works(profile)
+    linked = np.flatnonzero(np.isin(rows.external, np.fromiter(works, np.int64, len(works))))
+    calls: dict[int, list[int]] = defaultdict(list)
+    for row in linked:
+        calls[int(rows.external[row])].append(int(row))
+    for external, members in calls.items():
+        work = works[external]
+        longest = max(members, key=lambda row: int(rows.duration_ns[row]))
+        time = int(rows.duration_ns[members].sum())
+        yield int(kinds[longest]), _best(work, time, profile.names[rows.name[longest]], card)
+
+
+def _best(work: Work, time_ns: int, kernel: str, card: Card | None) -> _Best:
+    peak = card.peaks.get(peak_of_dtype(work.dtype, kernel) or "") if card else None
+    return _Best(
+        time_ns=time_ns,
+        flops=work.flops,
+        bytes=work.bytes,
+        compute_s=work.flops / peak if peak else 0.0,
+        memory_s=work.bytes / card.memory_bandwidth if card else 0.0,
+    )
+
+
+def _works(profile: Profile) -> Mapping[int, Work]:
+    """The work of each operator's call, by its external id."""
+    found: dict[int, Work] = {}
+    seen: dict[tuple[int, int], Work | None] = {}
+    ops = profile.ops
+    for row in np.flatnonzero((ops.shape != UNKNOWN) & (ops.external != UNKNOWN)):
+        key = (int(ops.name[row]), int(ops.shape[row]))
+        if key not in seen:
+            seen[key] = work_of(profile.names[key[0]], profile.shapes[key[1]])
+        work = seen[key] or attention_work(profile, int(row))
+        if work:
+            found[int(ops.external[row])] = work
+    return found
+
+
+def _roof(kind: str, rows: Activities, best: _Best, card: Card | None) -> ClassRoof:
+    time = int(rows.duration_ns.sum())
+    seconds = best.time_ns / 1e9
+    told = card is not None and seconds > 0
+    compute = best.compute_s / seconds if told else None
+    memory = best.memory_s / seconds if told else None
+    verdict, reason = _verdict(time, len(rows), best, compute, memory, card)
+    return ClassRoof(
+        kind=kind,
+        count=len(rows),
+        time_ns=time,
+        known_ns=best.time_ns,
+        flops=best.flops,
+        bytes=best.bytes,
+        compute_share=compute,
+        memory_share=memory,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _verdict(
+    time: int, count: int, best: _Best, compute: float | None, memory: float | None, card: Card | None
+) -> tuple[str, str]:
+    mean_us = time / count / 1000
+    covered = best.time_ns / time if time else 0.0
+    if compute is None or memory is None or covered < COVERED:
+        if mean_us < LAUNCH_US:
+            return "launch-bound", f"kernels of {mean_us:.1f} µs take no longer than launching one"
+        return "unknown", _why_unknown(covered, card)
+    shares = f"{percent(compute)} of the card's arithmetic, {percent(memory)} of its memory bandwidth"
+    if max(compute, memory) >= NEAR:
+        return ("compute-bound" if compute >= memory else "bandwidth-bound"), shares
+    return "latency-bound", f"{shares}; {mean_us:.1f} µs a kernel"
+
+
+def _why_unknown(covered: float, card: Card | None) -> str:
+    if card is None:
+        return "no peaks for this card: name it with --card"
+    if covered == 0:
+        return "the file has no shapes for these kernels"
+    return f"the file has no shapes for {percent(1 - covered)} of the time of these kernels"
+
+
+def rule_of_thumb(roofs: list[ClassRoof]) -> RuleOfThumb | None:
+    """Hold the rule against the roofline; None when no attention ran."""
+    attention = [roof for roof in roofs if roof.kind in _ATTENTION]
+    total = sum(roof.time_ns for roof in roofs)
+    if not attention or not total:
+        return None
+    share = sum(roof.time_ns for roof in attention) / total
+    roof = attention[0]
+    return RuleOfThumb(share, share > RULE, roof.verdict, _told(share, roof))
+
+
+def _told(share: float, roof: ClassRoof) -> str:
+    head = f"attention is {percent(share)} of the compute time"
+    if share <= RULE:
+        says = "the rule of thumb (above 70 % means bandwidth-bound) says nothing"
+    else:
+        says = "the rule of thumb (above 70 %) says bandwidth-bound"
+    if roof.verdict in ("unknown", "launch-bound"):
+        return f"{head}: {says}; the roofline cannot check it ({roof.reason})"
+    word = "agrees" if share > RULE and roof.verdict == "bandwidth-bound" else "says"
+    if share > RULE and word == "says":
+        return f"{head}: {says}, but the roofline says {roof.verdict} ({roof.reason})"
+    return f"{head}: {says}; the roofline {word} {roof.verdict} ({roof.reason})"

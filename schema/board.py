@@ -188,7 +188,8 @@ class Reader:
         if not trusted(path):
             raise ValueError(f"{path} belongs to another user, or others may write it")
         with path.open("rb") as file:
-            self.inode = os.fstat(file.fileno()).st_ino
+            if os.fstat(file.fileno()).st_size != _SIZE:
+                raise ValueError(f"{path} is no board that this version can read")
             self._map = mmap(file.fileno(), _SIZE, flags=MAP_SHARED, prot=PROT_READ)
         magic, version, slots, owner = _HEADER.unpack_from(self._map, 0)
         if (magic, version, slots) != (_MAGIC, _VERSION, SLOTS):

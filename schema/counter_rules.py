@@ -9,7 +9,7 @@ from typing import Final
 from otel_attrib.schema.context_counters import EVERY_COUNTER
 from otel_attrib.schema.counters import Counter
 
-__all__ = ["MEANS", "SUMMED", "WRAP", "summed", "wraps"]
+__all__ = ["MEANS", "SUMMED", "WRAP", "summed", "table", "wraps"]
 
 SUMMED: Final = frozenset(
     {
@@ -84,5 +84,5 @@ def _row(counter: Counter) -> str:
 
 
 def _quoted(word: str) -> str:
-    escaped = word.replace("\\", "\\\\").replace("'", "\\'").replace("$", "$$")
+    escaped = word.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

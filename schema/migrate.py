@@ -1,6 +1,7 @@
 """Create or update a store's tables: each migration once, its checksum kept, an altered one refused.
 
-Every statement says IF NOT EXISTS, so what was interrupted is simply run again.
+Every statement says IF NOT EXISTS or OR REPLACE, so what was interrupted is simply run again. A repeatable
+migration, which makes views alone, is pending again when it has changed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -82,6 +83,8 @@ def _standings(entries: Sequence[journal.Entry]) -> Iterator[Applied]:
             yield Applied(migration.version, migration.name, "pending")
         elif entry.checksum == migration.checksum:
             yield Applied(migration.version, migration.name, "applied", entry.applied_at)
+        elif migration.repeatable:
+            yield Applied(migration.version, migration.name, "pending", entry.applied_at)
         else:
             yield Applied(migration.version, migration.name, "changed", entry.applied_at)
     for entry in applied.values():
@@ -117,7 +120,7 @@ def _layout(
 
 
 def _steps(entries: Sequence[journal.Entry], layout: Layout) -> Iterator[tuple[Migration, list[str]]]:
-    have = {entry.version for entry in entries}
+    have = _applied(entries)
     if not entries:
         yield journal.JOURNAL, journal.JOURNAL.statements(layout)
     elif layout != journal.last_layout(entries):
@@ -125,6 +128,13 @@ def _steps(entries: Sequence[journal.Entry], layout: Layout) -> Iterator[tuple[M
     for migration in migrations():
         if migration.version not in have:
             yield migration, migration.statements(layout)
+
+
+def _applied(entries: Sequence[journal.Entry]) -> set[int]:
+    """Return the versions that need not run; a repeatable one must be as it was applied last."""
+    last = {entry.version: entry.checksum for entry in entries}
+    changed = {one.version for one in migrations() if one.repeatable and last.get(one.version) != one.checksum}
+    return set(last) - changed
 
 
 def _ttl_changes(layout: Layout, have: set[int]) -> list[str]:

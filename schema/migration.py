@@ -2,7 +2,9 @@
 
 A file is plain SQL. `$name` stands for a parameter of the layout or for a file of `fragments/`, which
 holds an expression that several statements share; a line with `$ttl_days` falls away when rows are
-kept for ever; a file that begins with `-- only with a cluster` is for clusters.
+kept for ever; a file that begins with `-- only with a cluster` is for clusters. One that begins with
+`-- repeatable` makes views, which hold no rows: it runs again whenever it has changed. `$counters` is the
+registry of counters.
 """
 
 import re
@@ -12,12 +14,14 @@ from hashlib import sha256
 from pathlib import Path
 from string import Template
 
+from otel_attrib.schema import counter_rules
 from otel_attrib.schema.layout import Layout
 
 __all__ = ["Migration", "migrations"]
 
 _HERE = Path(__file__).parent
 _CLUSTER_ONLY = "-- only with a cluster"
+_REPEATABLE = "-- repeatable"
 _STATEMENT_END = re.compile(r";\s*$", re.MULTILINE)
 _TABLE = re.compile(r"^CREATE TABLE IF NOT EXISTS (\S+)", re.MULTILINE)
 _TTL = re.compile(r"^TTL (.+)$", re.MULTILINE)
@@ -35,6 +39,11 @@ class Migration:
     def checksum(self) -> str:
         """Of the SQL with its fragments, whatever the layout."""
         return sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether it runs again when it has changed: it makes views alone."""
+        return self.text.startswith(_REPEATABLE)
 
     def statements(self, layout: Layout) -> list[str]:
         """What to run, in order; nothing where the file is for clusters and the layout is not."""
@@ -64,6 +73,7 @@ def migrations() -> tuple[Migration, ...]:
 def _with_fragments(file: Path) -> str:
     """Put fragments, which may hold others, in their places."""
     fragments = {part.stem: part.read_text("utf-8").rstrip() for part in (_HERE / "fragments").glob("*.sql")}
+    fragments["counters"] = counter_rules.table()
     text, before = file.read_text("utf-8"), ""
     while text != before:
         text, before = Template(text).safe_substitute(fragments), text

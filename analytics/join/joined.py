@@ -28,12 +28,12 @@ Slack = Callable[[str], float | None]
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """One counter of one place: (k,) what it was in each stretch; `series` tells how many were combined."""
+    """One counter of one place: (k,) what it was in each stretch; `series` (k,) is of how many."""
 
     counter: Counter
     place: Place
     measured: Measured
-    series: int
+    series: Ints
     slack_us: float
 
 
@@ -78,9 +78,13 @@ def _of_counter(
                 series = mine.time_us[left:right], mine.value[left:right]
                 by_place.setdefault(place, []).append(_measured(counter, series, stretches, apart))
     return [
-        Joined(counter, place, _combined(counter, series), len(series), known[place[0]] or 0.0)
+        Joined(counter, place, _combined(counter, series), _known(series), known[place[0]] or 0.0)
         for place, series in sorted(by_place.items())
     ]
+
+
+def _known(series: Sequence[Measured]) -> Ints:
+    return np.sum([~np.isnan(each.value) for each in series], axis=0, dtype=np.int64)
 
 
 def _measured(

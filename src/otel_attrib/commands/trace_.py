@@ -5,6 +5,12 @@ of one that no other request shares. Stages that were not observed are named as
 such, and `outside` is what no stage explains. Below stand the gaps between its
 tokens, the engine steps that served it, and spans of other services in the same
 trace.
+
+--evidence adds what the cards and the host did in exactly the request's time,
+stage by stage: each counter beside what is usual there (earlier requests like
+it) and beside the other engines of its model at that time, with the share of
+the stage that its readings stand for. What was not read is said, with what
+would read it.
 """
 
 import argparse
@@ -12,6 +18,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from otel_attrib.analytics.join.findings import RequestEvidence
     from otel_attrib.analytics.waterfall import Waterfall
 
 __all__ = ["add_arguments", "run"]
@@ -21,8 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     from otel_attrib.schema.store import add_store_arguments
 
-    parser.epilog = "example: otel-attrib trace 4bf92f35\n         otel-attrib trace cmpl-7d0c5a --json"
+    parser.epilog = (
+        "example: otel-attrib trace 4bf92f35 --evidence\n         otel-attrib trace cmpl-7d0c5a --json"
+    )
     parser.add_argument("id", metavar="ID", help="trace, span or request id, or how one begins")
+    parser.add_argument(
+        "--evidence", action="store_true", help="also what its cards and host did in its time"
+    )
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
     add_store_arguments(parser)
 
@@ -31,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Look the request up and print it."""
     import json
 
+    from otel_attrib.analytics.join.trace import request_evidence
     from otel_attrib.analytics.trace_lookup import look_up
     from otel_attrib.errors import UsageError
     from otel_attrib.schema.store import connect
@@ -40,25 +53,30 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the id is empty: give a trace, span or request id, or how one begins")
     with connect(args.dsn, args.url) as store:
         shown = look_up(store, name)
+        evidence = request_evidence(store, shown.request) if args.evidence else None
     if args.json:
-        print(json.dumps(_object(shown), ensure_ascii=False))
+        print(json.dumps(_object(shown, evidence), ensure_ascii=False))
     else:
-        _print(shown)
+        _print(shown, evidence)
     return 0
 
 
-def _object(shown: "Waterfall") -> dict[str, Any]:
+def _object(shown: "Waterfall", evidence: "RequestEvidence | None") -> dict[str, Any]:
     from dataclasses import asdict
 
     request = {name: value for name, value in shown.request.items() if name not in ("time", "gaps_us")}
     time = f"{shown.request['time'].isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
-    return {"schema": "otel-attrib/trace/1"} | asdict(shown) | {"request": {"time": time, **request}}
+    told = {"evidence": evidence.as_dict()} if evidence is not None else {}
+    return {"schema": "otel-attrib/trace/1"} | asdict(shown) | {"request": {"time": time, **request}} | told
 
 
-def _print(shown: "Waterfall") -> None:
+def _print(shown: "Waterfall", evidence: "RequestEvidence | None") -> None:
+    from otel_attrib.analytics.join.text import lines as evidence_lines
     from otel_attrib.analytics.waterfall_text import lines
 
     text = lines(shown, unicode=_draws_unicode())
+    if evidence is not None:
+        text += ["", *evidence_lines(evidence)]
     if not sys.stdout.isatty():
         print("\n".join(text))
         return

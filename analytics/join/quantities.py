@@ -1,0 +1,29 @@
+"""How values of counters are written: percent, ms, MHz, bytes in the size that fits, with their unit."""
+
+from collections.abc import Sequence
+
+from otel_attrib.analytics.wording import digits
+from otel_attrib.schema.counters import Counter
+
+__all__ = ["written"]
+
+PLAIN = {"1": "", "Cel": " C", "Hz": " MHz", "s": " ms"}
+SCALE = {"Hz": 1e-6, "s": 1e3}
+BYTES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+
+
+def written(counter: Counter, value: float, others: Sequence[float | None]) -> tuple[str, list[str]]:
+    """Write a value with its unit, and others of the same counter in the same unit without it; '' for None."""
+    scale, unit = _scaled(counter, value)
+    return f"{digits(scale * value)}{unit}", ["" if each is None else digits(scale * each) for each in others]
+
+
+def _scaled(counter: Counter, value: float) -> tuple[float, str]:
+    if counter.unit == "1" and counter.most <= 1:
+        return 100.0, " %"
+    if counter.unit in ("By", "By/s"):
+        letter, size = next(((one, size) for one, size in BYTES if abs(value) >= size), ("", 1.0))
+        return 1 / size, f" {letter}B{counter.unit[2:]}"
+    if counter.unit.startswith("{"):
+        return 1.0, ""
+    return SCALE.get(counter.unit, 1.0), PLAIN.get(counter.unit, f" {counter.unit}")

@@ -1,0 +1,10 @@
+-- Counters of the named nodes in some stretches of time; no order, who reads them sorts them by series.
+SELECT time, metric, node, device, service, attributes, value
+FROM samples
+WHERE time >= fromUnixTimestamp64Micro({from_us:Int64}, 'UTC')
+  AND time < fromUnixTimestamp64Micro({to_us:Int64}, 'UTC')
+  AND metric IN {metrics:Array(String)}
+  AND node IN {nodes:Array(String)}
+  AND arrayExists(
+      (left, right) -> toUnixTimestamp64Micro(time) >= left AND toUnixTimestamp64Micro(time) < right,
+      {starts:Array(Int64)}, {ends:Array(Int64)})

@@ -1,0 +1,148 @@
+"""The board's sink: what engines find on it is what the sources read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from otel_attrib.collector.agent.board import Board
+from otel_attrib.collector.agent.readings import Layouts
+from otel_attrib.collector.agent.source import Reading, Unavailable, series
+from otel_attrib.schema.board import Reader
+
+WALL, MONOTONIC = 10**18, 5 * 10**9
+SECOND = 10**9
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[Board]:
+    """A board on clocks that stand still."""
+    made = Board(tmp_path / "board", wall=lambda: WALL, monotonic=lambda: MONOTONIC)
+    yield made
+    made.close()
+
+
+class Feed:
+    """Gives batches to a board as the agent does."""
+
+    def __init__(self, board: Board) -> None:
+        """Give to `board`."""
+        self.board = board
+        self.layouts = Layouts()
+
+    def __call__(self, seconds: float, *readings: Reading) -> None:
+        """One batch, read so many seconds after the clocks stood still."""
+        taken, refused = self.layouts.taken(readings)
+        assert [] == refused
+        self.board.take(WALL + round(seconds * SECOND), taken)
+
+
+def between(board: Board, place: str, start: float, end: float) -> dict[str, float]:
+    """Means over the time read, of all rings of a place."""
+    reader = Reader(board.path)
+    bounds = MONOTONIC + round(start * SECOND), MONOTONIC + round(end * SECOND)
+    return {
+        name: grown / found.known
+        for found in reader.between(place, *bounds)
+        for name, grown in found.grown.items()
+    }
+
+
+def test_gauges_and_totals(board: Board) -> None:
+    """A gauge stands for the time before its reading; a total's increase is spread over it; a restart counts."""
+    feed = Feed(board)
+    clock, activity = series("gpu_clock", "0"), series("sm_activity", "0")
+    waits = [series("run_queue_wait", process__pid=str(pid)) for pid in (7, 8)]
+    for second, (mhz, busy) in enumerate([(1, 0.1), (1980, 0.5), (1410, 0.9)]):
+        feed(second, (clock, mhz), (activity, busy))
+    for second, pair in enumerate([(100.0, 5.0), (100.2, 5.1), (100.2, 0.3)]):
+        feed(second, *zip(waits, pair, strict=True))
+
+    assert {"gpu_clock": 1980, "sm_activity": 0.5} == between(board, "0", 0, 1)
+    assert pytest.approx({"gpu_clock": 1695, "sm_activity": 0.7}) == between(board, "0", 0, 2)
+    assert pytest.approx({"run_queue_wait": 0.3}) == between(board, "", 0, 1)
+    assert pytest.approx({"run_queue_wait": 0.3}) == between(board, "", 1, 2)
+
+
+def test_throttle_reasons_add_up_and_time_beats_share(board: Board) -> None:
+    """Shares of several reasons are added; where a card counts the time itself, that is taken."""
+    feed = Feed(board)
+    reasons = [series("gpu_throttled", "0", hw__gpu__throttle_reasons=name) for name in ("power", "thermal")]
+    spent = series("gpu_throttle_time", "1", hw__gpu__throttle_reasons="power")
+    share = series("gpu_throttled", "1", hw__gpu__throttle_reasons="power")
+    for second in range(3):
+        feed(second, *((reason, 0.25) for reason in reasons), (spent, 9 + 0.4 * second), (share, 1.0))
+
+    assert pytest.approx({"gpu_throttled": 0.5}) == between(board, "0", 0, 2)
+    assert pytest.approx({"gpu_throttled": 0.4}) == between(board, "1", 0, 2)
+
+
+def test_two_sources_count_once(board: Board) -> None:
+    """A counter that eBPF and /proc both give is not added up."""
+    feed = Feed(board)
+    proc = series("run_queue_wait", process__pid="7")
+    ebpf = series("run_queue_wait", process__pid="7", slatag__source="ebpf")
+    for second in range(4):
+        feed(second, (proc, 0.1 * second))
+        feed(second + 0.01, (ebpf, 0.11 * second))
+
+    assert pytest.approx({"run_queue_wait": 0.1}) == between(board, "", 0, 3)
+
+
+def test_sources_at_different_rates(board: Board) -> None:
+    """Fields that are read seldom are not smeared by those that are read often."""
+    feed = Feed(board)
+    clock, activity = series("gpu_clock", "0"), series("sm_activity", "0")
+    for tenth in range(31):
+        feed(tenth / 10, (clock, 1000.0 + tenth))
+        if tenth % 10 == 0:
+            feed(tenth / 10, (activity, tenth / 100))
+
+    assert pytest.approx({"gpu_clock": 1015.5, "sm_activity": 0.2}) == between(board, "0", 1, 2)
+
+
+def test_a_pause_is_not_filled(board: Board) -> None:
+    """After a pause a gauge stands for five seconds at most: the rest was not seen."""
+    feed = Feed(board)
+    clock = series("gpu_clock", "0")
+    for second in (0, 1, 21, 22):
+        feed(second, (clock, 1000.0))
+
+    (found,) = Reader(board.path).between("0", MONOTONIC, MONOTONIC + 22 * SECOND)
+
+    assert (pytest.approx(7.0), pytest.approx(7 / 22)) == (found.known, found.coverage)
+
+
+def test_uuids(board: Board) -> None:
+    """A slow counter's UUID names its card, once."""
+    feed = Feed(board)
+    limit = series("gpu_memory_limit", "3", slatag__gpu__uuid="GPU-5ab1")
+    for second in range(3):
+        feed(second, (limit, 8e10))
+
+    assert {"GPU-5ab1": "3"} == Reader(board.path).devices()
+
+
+def test_many_layouts_do_not_pile_up(board: Board) -> None:
+    """Processes that come and go for ever leave nothing behind."""
+    feed = Feed(board)
+    for number in range(20_000):
+        feed(number / 10, (series("run_queue_wait", process__pid=str(number)), 1.0))
+
+    assert len(board._rules) + len(board._plans) <= 4200
+
+
+def test_no_place(tmp_path: Path) -> None:
+    """Where nothing can be written the sink is unavailable, and says which variable helps."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(Unavailable, match="OTEL_ATTRIB_BOARD"):
+        Board(tmp_path / "file/board")
+
+
+def test_readings_are_an_array() -> None:
+    """The sink reads the batch's array, as the agent hands it over."""
+    taken, _ = Layouts().taken([(series("gpu_clock", "0"), 5.0)])
+
+    assert np.array_equal(np.array([5.0]), taken.values)

@@ -22,9 +22,13 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*t?$")
 # Interpreter options that take the following word as their value.
 _TAKES_VALUE: Final = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 
-_TITLES: Final[tuple[tuple[re.Pattern[str], Role], ...]] = tuple(
-    (re.compile(pattern), role)
-    for pattern, role in (
+
+def _compiled(table: tuple[tuple[str, Role], ...], end: str = "") -> tuple[tuple[re.Pattern[str], Role], ...]:
+    return tuple((re.compile(pattern + end), role) for pattern, role in table)
+
+
+_TITLES: Final = _compiled(
+    (
         # vLLM names its processes itself; with Ray, Ray does.
         (r"VLLM::APIServer", "api_server"),
         (r"VLLM::EngineCore", "engine_core"),
@@ -39,10 +43,10 @@ _TITLES: Final[tuple[tuple[re.Pattern[str], Role], ...]] = tuple(
         (r"sglang[\w-]*::", "other"),
     )
 )
+"""Titles that processes give themselves, which are the whole of their command line."""
 
-_PROGRAMS: Final[tuple[tuple[re.Pattern[str], Role], ...]] = tuple(
-    (re.compile(pattern + r"( |$)"), role)
-    for pattern, role in (
+_PROGRAMS: Final = _compiled(
+    (
         (r"vllm serve", "api_server"),
         (r"vllm\.entrypoints\.cli\.main serve", "api_server"),
         (r"vllm\.entrypoints\.(\w+\.)*(api_server|grpc_server)", "api_server"),
@@ -59,8 +63,10 @@ _PROGRAMS: Final[tuple[tuple[re.Pattern[str], Role], ...]] = tuple(
         (r"transformers serve", "api_server"),
         (r"trtllm-serve", "api_server"),
         (r"lmdeploy serve", "api_server"),
-    )
+    ),
+    end=r"( |$)",
 )
+"""Programs with the word that follows."""
 
 # Tools that run with an engine's environment and are none.
 _TOOLS = re.compile(r"(otel[-_]attrib|vllm|sglang|pip|pytest|opentelemetry-bootstrap)( |$)")

@@ -6,6 +6,7 @@ group of a container whose namespaces are its own. Version 1 where it has the co
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from otel_attrib.collector.sources.cgroup_mounts import (
     parse_memberships,
     parse_mounts,
 )
+from otel_attrib.collector.sources.held_file import HeldFile
 
 __all__ = ["CPU", "PRESSURE", "Cgroup", "EngineCgroups"]
 
@@ -40,6 +42,16 @@ class Cgroup:
     own: bool
 
 
+@dataclass(slots=True)
+class _Member:
+    """A process: its `cgroup` held open, and what was found for what it said."""
+
+    file: HeldFile
+    started_ticks: int
+    raw: bytes = b""
+    groups: tuple[Cgroup, ...] = ()
+
+
 class EngineCgroups:
     """Finds the groups of all engine processes at each call; one that has not moved costs one `read`."""
 
@@ -52,26 +64,48 @@ class EngineCgroups:
         self._proc = proc
         self._root = root
         self._processes = processes
-        self._known: dict[tuple[int, bytes], tuple[Cgroup, ...]] = {}
+        self._members: dict[int, _Member] = {}
 
     def current(self) -> tuple[Cgroup, ...]:
         """Return the groups, each once: own ones first, then those above them."""
-        known = self._known
         found: dict[str, Cgroup] = {}
-        self._known = {}
-        for process in self._processes.current():
-            try:
-                raw = (self._proc / str(process.pid) / "cgroup").read_bytes()
-            except OSError:  # ended
-                continue
-            groups = known.get((process.pid, raw)) or tuple(
-                self._groups(process, raw.decode(errors="replace"))
-            )
-            self._known[process.pid, raw] = groups
-            for group in groups:
-                if group.path not in found or group.own:
-                    found[group.path] = group
+        for group in chain.from_iterable(map(self._of, self._follow())):
+            if group.path not in found or group.own:
+                found[group.path] = group
         return tuple(sorted(found.values(), key=lambda group: (not group.own, group.path)))
+
+    def close(self) -> None:
+        """Close every file."""
+        for member in self._members.values():
+            member.file.close()
+        self._members.clear()
+
+    def _follow(self) -> tuple[EngineProcess, ...]:
+        """Open the `cgroup` of processes that are new, close those that are gone."""
+        current = self._processes.current()
+        there = {process.pid: process.started_ticks for process in current}
+        for pid in [pid for pid, member in self._members.items() if there.get(pid) != member.started_ticks]:
+            self._members.pop(pid).file.close()
+        for process in current:
+            if process.pid not in self._members:
+                try:
+                    file = HeldFile(self._proc / str(process.pid) / "cgroup")
+                except OSError:  # ended, or not ours to see
+                    continue
+                self._members[process.pid] = _Member(file, process.started_ticks)
+        return current
+
+    def _of(self, process: EngineProcess) -> tuple[Cgroup, ...]:
+        member = self._members.get(process.pid)
+        if member is None:
+            return ()
+        try:
+            raw = member.file.read()
+        except OSError:  # ended
+            return ()
+        if raw != member.raw or not member.groups:
+            member.raw, member.groups = raw, tuple(self._groups(process, raw.decode(errors="replace")))
+        return member.groups
 
     def _groups(self, process: EngineProcess, text: str) -> Iterator[Cgroup]:
         memberships = parse_memberships(text)

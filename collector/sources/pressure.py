@@ -53,6 +53,7 @@ class Pressure:
 
     def close(self) -> None:
         """Close every file."""
+        self._cgroups.close()
         for place in (self._machine, *self._places.values()):
             _close(place)
 

@@ -59,7 +59,7 @@ class Schedstat:
 
 class _Waits:
     def __init__(self, folder: Path, process: EngineProcess) -> None:
-        self._sums = ThreadSums(folder, "schedstat", parse_schedstat)
+        self._sums = ThreadSums(folder, "schedstat", parse_schedstat, let_rest=True)
         self._series = process_series("run_queue_wait", process)
         if self._sums.main_only:
             _log.warning(

@@ -15,6 +15,7 @@ __all__ = ["TcpAccount"]
 
 _TOTALS = ("interface_retransmits", "tcp_zero_window", "receive_window_limited")
 _LEVELS = ("send_queue", "tcp_rtt")
+_NEW = TcpSocket(b"", 0, "", 0, "", 0, 0, 0, 0, 0, False)
 
 
 @dataclass(slots=True)
@@ -69,11 +70,11 @@ class TcpAccount:
     def _count(self, side: _Side, found: TcpSocket, client: bool) -> None:
         before = self._before.get(found.identity)
         # Of a connection that was there before the first look only what is added counts.
-        since = found if self._first else before
-        side.retransmits += _increase(found.retransmits, since and since.retransmits)
+        since = found if self._first else before or _NEW
+        side.retransmits += _increase(found.retransmits, since.retransmits)
         if not client:
             return
-        side.limited_s += _increase(found.window_limited_s, since and since.window_limited_s)
+        side.limited_s += _increase(found.window_limited_s, since.window_limited_s)
         side.shut += found.shut and not (before is not None and before.shut)
         side.queued += found.send_queue
         if found.rtt_s and _moved(found, before):

@@ -53,6 +53,7 @@ class Throttling:
 
     def close(self) -> None:
         """Close every file."""
+        self._cgroups.close()
         for group in self._groups.values():
             group.close()
         self._groups.clear()

@@ -37,7 +37,8 @@ def test_sleeps_are_counted(start: Callable[..., Any], values: Callable[..., Any
     switches = ContextSwitches(processes=EngineProcesses(pids=[child.pid], only=True))
 
     def voluntary() -> float:
-        return next(n for (_, kind, *_), n in values(switches.read()).items() if kind == "voluntary")
+        found: dict[tuple[str, ...], float] = values(switches.read())
+        return next(n for (_, kind, *_), n in found.items() if kind == "voluntary")
 
     before = voluntary()
     child.stdin.write("go\n")

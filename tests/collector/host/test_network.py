@@ -111,7 +111,7 @@ def test_real_bytes(tree: Any, values: Callable[..., Any]) -> None:
     network = Network(processes=tree.processes())
 
     def loopback() -> float:
-        found = values(network.read())
+        found: dict[tuple[str, ...], float] = values(network.read())
         return sum(value for key, value in found.items() if key[:3] == ("network_bytes", "lo", "receive"))
 
     with (

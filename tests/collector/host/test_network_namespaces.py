@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def test_without_the_link(monkeypatch: Any) -> None:
         away.stdin.flush()
         away.stdout.read(1)
         own = os.getpid()
-        real = os.readlink
+        real: Callable[[Any], str] = os.readlink
 
         def refuse(path: Any) -> str:
             if "/self/" not in str(path):

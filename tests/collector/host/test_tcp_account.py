@@ -68,7 +68,7 @@ def test_resting_connection(values: Callable[..., Any]) -> None:
 def test_shut_windows(values: Callable[..., Any]) -> None:
     """Each time that a window shuts is one event, however long it stays so; probes tell as well."""
     account = TcpAccount("7")
-    states = [
+    states: list[dict[str, Any]] = [
         {},
         {"window": 0},
         {"window": 0, "probing": True},

@@ -92,7 +92,9 @@ CONTEXT: Final = (
         select=(_WAY, "transmit"),
     ),
     _card("nvlink_state", "slatag.gpu.nvlink.link_state", "1", "nvlink", "1: `slatag.link` is up", most=1.0),
-    _card("gpu_clock_reasons", "slatag.gpu.clock_reasons", "1", "gpu", "NVML's clocks-event reasons, a bit mask"),
+    _card(
+        "gpu_clock_reasons", "slatag.gpu.clock_reasons", "1", "gpu", "NVML's clocks-event reasons, a bit mask"
+    ),
     _card("last_xid", "slatag.gpu.last_xid", "1", "gpu", "number of the newest XID event"),
     _card_total(
         "rows_remapped",
@@ -112,7 +114,11 @@ CONTEXT: Final = (
     ),
     _card_total("sm_cycles", "slatag.gpu.sm_cycles", "{cycle}", "gpu", "SM cycles gone by since boot"),
     _card_total(
-        "sm_cycles_active", "slatag.gpu.sm_cycles_active", "{cycle}", "gpu", "SM cycles with a warp since boot"
+        "sm_cycles_active",
+        "slatag.gpu.sm_cycles_active",
+        "{cycle}",
+        "gpu",
+        "SM cycles with a warp since boot",
     ),
     _card(
         "profile_share",

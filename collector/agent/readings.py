@@ -76,16 +76,22 @@ class Layouts:
 
     def taken(self, pairs: Iterable[Reading]) -> tuple[Readings, list[Reading]]:
         """What can be believed, and what was refused: not finite, above `most`, or a negative total."""
-        columns = tuple(zip(*pairs, strict=True))
-        series, numbers = columns or ((), ())
-        layout = self._layout(series)
-        values: Numbers = np.array(numbers, dtype=np.float64)
+        layout, values = self._columns(pairs)
+        series = layout.series
         good = (values >= layout.least) & (values <= layout.most)
         if good.all():
             return Readings(layout, values), []
         bad = ~good
         refused = list(zip(compress(series, bad), values[bad].tolist(), strict=True))
         return Readings(self._layout(tuple(compress(series, good))), values[good]), refused
+
+    def _columns(self, pairs: Iterable[Reading]) -> tuple[Layout, Numbers]:
+        """A source with very many series may give `Readings` itself, with a layout that it remembers."""
+        if isinstance(pairs, Readings):
+            return pairs.layout, pairs.values
+        columns = tuple(zip(*pairs, strict=True))
+        series, numbers = columns or ((), ())
+        return self._layout(series), np.array(numbers, dtype=np.float64)
 
     def _layout(self, series: tuple[Series, ...]) -> Layout:
         if series == self._last.series:

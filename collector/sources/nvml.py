@@ -10,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from otel_attrib.collector.agent.source import Reading, Unavailable
+from otel_attrib.collector.agent.readings import Readings
+from otel_attrib.collector.agent.source import Unavailable
 from otel_attrib.collector.sources.nvml_activity import Activity
 from otel_attrib.collector.sources.nvml_block import Gone
 from otel_attrib.collector.sources.nvml_card import Card, open_card
+from otel_attrib.collector.sources.nvml_columns import Columns, Joined
 from otel_attrib.collector.sources.nvml_counters import Counters, Health
 from otel_attrib.collector.sources.nvml_levels import Levels, Limits
 from otel_attrib.collector.sources.nvml_library import Library
@@ -37,7 +39,7 @@ class _Part(Protocol):
     @property
     def gone(self) -> list[Gone]: ...
 
-    def read(self, now: float) -> list[Reading]: ...
+    def read(self, now: float) -> list[Columns]: ...
 
     def close(self) -> None: ...
 
@@ -63,6 +65,7 @@ class Nvml:
     """All cards that NVML lists; the constructor raises `Unavailable` where there are none to read."""
 
     name = "nvml"
+    every_s: float = EVERY_S
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class Nvml:
         self._secondly_s, self._slow_s, self._clock = secondly_s, slow_s, clock
         self._library = Library(library)
         self._notices = Notices()
+        self._joined = Joined()
         self._status = Status()
         self._cards: dict[int, Card] = {}
         self._lost: dict[int, str] = {}
@@ -94,17 +98,19 @@ class Nvml:
             )
         self._build()
 
-    def read(self) -> list[Reading]:
+    def read(self) -> Readings:
         """Read what is due of all cards."""
         now = self._clock()
-        told = self._look_again(now) if now - self._looked >= self._slow_s else []
+        if now - self._looked >= self._slow_s:
+            self._look_again(now)
+        told: list[Columns] = []
         for due in self._parts:
             now = self._clock()
             if due.due(now):
                 told += due.part.read(now)
                 if due.part.gone:
-                    told += self._lose(due.part)
-        return told + self._xids.read()
+                    self._lose(due.part)
+        return self._joined.readings(told + self._xids.read())
 
     def close(self) -> None:
         """Let go of samples and events, and shut NVML down."""
@@ -129,6 +135,7 @@ class Nvml:
         library = self._library
         cards = [card for _, card in sorted(self._cards.items())]
         self._health = Health(library, cards)
+        self._states_due = _Due(_States(self), self._slow_s)
         self._parts = [
             _Due(Counters(library, cards), 0.0),
             _Due(Levels(library, cards), 0.0),
@@ -138,7 +145,7 @@ class Nvml:
             _Due(Processes(library, cards), self._secondly_s),
             _Due(Limits(library, cards), self._slow_s),
             _Due(PcieSamples(library, cards), self._slow_s),
-            _Due(_States(self), self._slow_s),
+            self._states_due,
         ]
         self._xids = XidEvents(library, {card.device: card.handle for card in cards}, self._notices)
 
@@ -148,13 +155,13 @@ class Nvml:
         self._parts = []
         self._xids.close()
 
-    def _lose(self, part: _Part) -> list[Reading]:
+    def _lose(self, part: _Part) -> None:
         """Report cards that are gone; their series end here, those of the others go on."""
         new = {gone.card: gone.code for gone in part.gone if gone.card in self._cards}
         for index, code in new.items():
             del self._cards[index]
             self._miss(index, self._library.text(code))
-        return self.states() if new else []
+            self._states_due.at = float("-inf")  # in this read still: it is the last part
 
     def _miss(self, index: int, why: str) -> None:
         if index not in self._lost:
@@ -163,24 +170,22 @@ class Nvml:
             )
             self._notices.say(self._lost[index])
 
-    def states(self) -> list[Reading]:
+    def states(self) -> list[Columns]:
         """Return `hw.status` of every card."""
-        return self._status.readings((str(index) for index in self._lost), self._health.degraded)
+        return [self._status.columns((str(index) for index in self._lost), self._health.degraded)]
 
-    def _look_again(self, now: float) -> list[Reading]:
+    def _look_again(self, now: float) -> None:
         """Look for lost cards; one that is back is opened anew and all parts are made anew."""
         self._looked = now
         before = dict(self._lost)
         for index in sorted(before):
             self._open(index)
         back = [index for index in sorted(before) if index in self._cards]
-        if not back:
-            return []
         for index in back:
             self._notices.over(before[index], f"GPU {index}: it answers again and is read as before")
-        self._release()
-        self._build()
-        return self.states()
+        if back:
+            self._release()
+            self._build()
 
 
 class _States:
@@ -190,7 +195,7 @@ class _States:
         self._source = source
         self.gone: list[Gone] = []
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         return self._source.states()
 
     def close(self) -> None:

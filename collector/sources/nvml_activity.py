@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from typing import Final
 
-from otel_attrib.collector.agent.source import Reading, Series, series
+import numpy as np
+from numpy.typing import NDArray
+
+from otel_attrib.collector.agent.source import Series, series
 from otel_attrib.collector.sources import nvml_gpm as gpm
 from otel_attrib.collector.sources.nvml_block import Gone
 from otel_attrib.collector.sources.nvml_card import Card
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 from otel_attrib.collector.sources.nvml_gpm import APART_S, CYCLES, CYCLES_ACTIVE, METRICS, GpmBlock
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_outputs import Outputs, capped
 
 __all__ = ["Activity"]
+
+Floats = NDArray[np.float64]
 
 _MIB: Final = 1048576.0
 _PERCENT: Final = 0.01
@@ -31,8 +37,7 @@ class Activity:
         """Take a first sample, at `now` seconds, of whatever has GPM."""
         self._then = now
         self._block, self._outputs = GpmBlock(library), Outputs()
-        self._cycles: list[tuple[Series, int, int, int]] = []
-        self._last: dict[int, tuple[float, float]] = {}
+        self._shares: list[tuple[Series, int, int, int]] = []
         for card in cards:
             if card.gpm:
                 self._add(card, self._block.add(card.index, card.handle), card.device, whole=True)
@@ -42,6 +47,10 @@ class Activity:
                 )
         self._block.seal()
         self._outputs.seal()
+        self._named = Named([share for share, *_ in self._shares])
+        places = np.array([place for _, *place in self._shares], dtype=np.intp).reshape(-1, 3)
+        self._cycles, self._active, self._used = places.T
+        self._before = np.full((2, len(places)), np.nan)
 
     def _add(self, card: Card, columns: slice | None, device: str, whole: bool) -> None:
         if columns is None:
@@ -51,7 +60,7 @@ class Activity:
             self._outputs.add(series(key, device), at[metric], _PERCENT)
         self._outputs.add(series("sm_cycles", device), at[CYCLES])
         self._outputs.add(series("sm_cycles_active", device), at[CYCLES_ACTIVE])
-        self._cycles.append((series("sm_activity", device), at[CYCLES], at[CYCLES_ACTIVE], at[gpm.SM]))
+        self._shares.append((series("sm_activity", device), at[CYCLES], at[CYCLES_ACTIVE], at[gpm.SM]))
         if whole and not card.pcie_by_field:
             self._rate("pcie_receive", device, at[gpm.PCIE_IN], card.pcie_most)
             self._rate("pcie_transmit", device, at[gpm.PCIE_OUT], card.pcie_most)
@@ -68,37 +77,26 @@ class Activity:
         """Cards that said that they are gone."""
         return self._block.gone
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return the shares since the last sample; nothing where that was less than 100 ms ago."""
         if not self._block.columns or now - self._then < APART_S:
             return []
         self._then = now
         self._block.read()
-        told = list(self._outputs.readings(self._block))
-        values, good = self._block.values, self._block.good
-        for share, cycles, active, used in self._cycles:
-            counted = good[cycles] and good[active]
-            grown = self._grown(cycles, float(values[cycles]), float(values[active])) if counted else None
-            number = _agreed(grown, float(values[used]) * _PERCENT if good[used] else None)
-            if number is not None:
-                told.append((share, number))
-        return told
+        shares = self._agreed()
+        known = np.isfinite(shares)
+        told = self._named.columns(shares, None if known.all() else known)
+        return [self._outputs.columns(self._block), told]
 
-    def _grown(self, place: int, cycles: float, active: float) -> float | None:
-        """Share of the cycles since the last sample in which an SM had a warp; None after a restart."""
-        before = self._last.get(place)
-        self._last[place] = (cycles, active)
-        if before is None or cycles <= before[0] or active < before[1]:
-            return None
-        return (active - before[1]) / (cycles - before[0])
+    def _agreed(self) -> Floats:
+        """SM activity by cycles, unless the card's percentage contradicts them: its unit is documented."""
+        values = np.where(self._block.good, self._block.values, np.nan)
+        counted, percent = values[[self._cycles, self._active]], values[self._used] * _PERCENT
+        (cycles, active), self._before = counted - self._before, counted
+        cycles[~((cycles > 0) & (active >= 0))] = np.nan
+        shares = active / cycles
+        return np.where(np.isfinite(shares) & ~(np.abs(shares - percent) > _FAR), shares, percent)
 
     def close(self) -> None:
         """Free the samples."""
         self._block.close()
-
-
-def _agreed(by_cycles: float | None, told: float | None) -> float | None:
-    """The cycles' share, unless the card's own percentage contradicts it: that one's unit is documented."""
-    if by_cycles is None or (told is not None and abs(by_cycles - told) > _FAR):
-        return told
-    return by_cycles

@@ -76,6 +76,9 @@ class FieldBlock(Block):
         self._calls: list[tuple[int, tuple[Any, ...], slice]] = []
         self._raw = np.zeros(0, dtype=_FIELD)
         self.columns = 0
+        self.wide = np.zeros(0, dtype=np.bool_)
+        """(n,) True where the counter has 64 bits."""
+        self.all_wide = True
 
     def add(self, card: int, handle: Any, fields: Sequence[tuple[int, int]]) -> slice:
         """Ask `card` for (field, scope) pairs; return their columns."""
@@ -99,6 +102,15 @@ class FieldBlock(Block):
         self.good = np.ones(self.columns, dtype=np.bool_)
         self.values = np.zeros(self.columns)
         self._types, self._codes, self._bits = self._raw["type"], self._raw["code"], self._raw["value"]
+        self._plan(self._types.copy())
+
+    def _plan(self, types: NDArray[np.uint32]) -> None:
+        """How the values are decoded; value types change when a driver is loaded, hardly ever else."""
+        self._planned = types
+        self._mask = _MASK.take(types, mode="clip")
+        self.wide = np.asarray(self._mask == _MASK[2])
+        self.all_wide = bool(self.wide.all())
+        self._odd = bool(np.isin(types, (_DOUBLE, _SIGNED, _SIGNED_INT)).any())
 
     def read(self) -> None:
         """Ask every card; a card that is gone is left out from then on."""
@@ -109,7 +121,11 @@ class FieldBlock(Block):
             if code in GONE:
                 self.gone.append(Gone(card, code))
                 self._calls.remove((card, arguments, place))
-        self.values = _decoded(self._bits, self._types)
+        if (self._types != self._planned).any():
+            self._plan(self._types.copy())
+        self.values = (self._bits & self._mask).astype(np.float64)
+        if self._odd:
+            _patch(self.values, self._bits, self._types)
         self.whole = not self._codes.any()
         if not self.whole:
             self.good = self._codes == 0
@@ -124,27 +140,18 @@ class FieldBlock(Block):
                 self._calls.remove(call)
 
     @property
-    def wide(self) -> NDArray[np.bool_]:
-        """(n,) True where the counter has 64 bits, as of the last read."""
-        return np.asarray(_MASK.take(self._types, mode="clip") == _MASK[2])
-
-    @property
     def types(self) -> NDArray[np.uint32]:
         """(n,) value types of the last read."""
         return np.asarray(self._types)
 
 
-def _decoded(bits: NDArray[np.uint64], types: NDArray[np.uint32]) -> Floats:
-    values = (bits & _MASK.take(types, mode="clip")).astype(np.float64)
-    if types.min(initial=1) == _DOUBLE:
-        doubles = types == _DOUBLE
-        values[doubles] = np.ascontiguousarray(bits[doubles]).view(np.float64)
-    for kind, view in ((_SIGNED, np.int64), (_SIGNED_INT, np.int32)):
-        signed = types == kind
-        if signed.any():
-            numbers = np.ascontiguousarray(bits[signed]).view(view)
-            values[signed] = numbers[:: numbers.size // int(signed.sum())]
-    return values
+def _patch(values: Floats, bits: NDArray[np.uint64], types: NDArray[np.uint32]) -> None:
+    """Put in what is no unsigned whole number."""
+    for kind, view in ((_DOUBLE, np.float64), (_SIGNED, np.int64), (_SIGNED_INT, np.int32)):
+        chosen = types == kind
+        if chosen.any():
+            numbers = np.ascontiguousarray(bits[chosen]).view(view)
+            values[chosen] = numbers[:: numbers.size // int(chosen.sum())]
 
 
 class CallBlock(Block):

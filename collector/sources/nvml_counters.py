@@ -6,9 +6,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from otel_attrib.collector.agent.source import Reading, series
+from otel_attrib.collector.agent.source import series
 from otel_attrib.collector.sources.nvml_block import FieldBlock, Gone
 from otel_attrib.collector.sources.nvml_card import BYTES_IN, BYTES_OUT, Card, throttle_fields
+from otel_attrib.collector.sources.nvml_columns import Columns
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_outputs import Outputs
 from otel_attrib.collector.sources.nvml_throttle import ThrottleTimes
@@ -78,16 +79,16 @@ class Counters:
         """Cards that said that they are gone."""
         return [] if self._block is None else self._block.gone
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return what the cards counted up to `now`."""
         block = self._block
         if block is None or not block.columns:
             return []
         block.read()
-        told = list(self._outputs.readings(block))
+        told = [self._outputs.columns(block)]
         if self._throttle is not None:
-            told += self._throttle.readings(now, block.values, block.good)
-        return told + self._traffic.readings(now, block, block.wide)
+            told += self._throttle.columns(now, block)
+        return told + self._traffic.columns(now, block)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -126,7 +127,7 @@ class Health:
         """Cards that said that they are gone."""
         return [] if self._block is None else self._block.gone
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return the counts; `now` is not needed: they are totals."""
         block = self._block
         if block is None or not block.columns:
@@ -135,7 +136,7 @@ class Health:
         self.degraded = frozenset(
             device for device, column in self._repairs if block.good[column] and block.values[column]
         )
-        return list(self._outputs.readings(block))
+        return [self._outputs.columns(block)]
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -7,12 +7,15 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, Final
 
-from otel_attrib.collector.agent.source import Reading, Series, series
+import numpy as np
+
+from otel_attrib.collector.agent.source import Series, series
 from otel_attrib.collector.sources.nvml_block import CallBlock, Gone
 from otel_attrib.collector.sources.nvml_card import Card, throttle_fields
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_outputs import Outputs
-from otel_attrib.collector.sources.nvml_throttle import held_down
+from otel_attrib.collector.sources.nvml_throttle import HELD_DOWN
 
 __all__ = ["Levels", "Limits"]
 
@@ -43,10 +46,10 @@ class _Calls:
         """Cards that said that they are gone."""
         return self._block.gone
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return what all cards say; `now` is not needed: these are levels."""
         self._block.read()
-        return list(self._outputs.readings(self._block))
+        return [self._outputs.columns(self._block)]
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -106,13 +109,16 @@ class Levels(_Calls):
         """Ask each card once for everything; keep what it answers."""
         self._sampled: list[tuple[Series, int]] = []
         super().__init__(library, cards)
+        self._shares = Named([share for share, _ in self._sampled])
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return what all cards say; that clocks are held down is sampled where no counter tells it."""
         told = super().read(now)
-        for share, column in self._sampled:
-            if self._block.good[column]:
-                told.append((share, held_down(float(self._block.values[column]))))
+        if self._sampled:
+            at = [column for _, column in self._sampled]
+            bits = self._block.values[at].astype(np.uint64)
+            shares = ((bits & np.uint64(HELD_DOWN)) != 0).astype(np.float64)
+            told.append(self._shares.columns(shares, self._block.good[at]))
         return told
 
     def _add_card(self, card: Card) -> None:

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
-from otel_attrib.collector.agent.source import Reading, Series, series
-from otel_attrib.collector.sources.nvml_block import CallBlock, FieldBlock, Gone
+import numpy as np
+from numpy.typing import NDArray
+
+from otel_attrib.collector.agent.source import Series, series
+from otel_attrib.collector.sources.nvml_block import Block, CallBlock, Gone
 from otel_attrib.collector.sources.nvml_card import Card
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 from otel_attrib.collector.sources.nvml_counters import field_block
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_nvlink import Link
@@ -12,6 +16,8 @@ from otel_attrib.collector.sources.nvml_outputs import Notices, Outputs
 from otel_attrib.collector.sources.nvml_traffic import Traffic
 
 __all__ = ["NvLinks"]
+
+Flags = NDArray[np.bool_]
 
 _ACTIVE, _ASLEEP = 1.0, 2.0
 """States in which a link carries traffic or would at once; 0 is down, 3 up with traffic switched off."""
@@ -26,32 +32,29 @@ class NvLinks:
         self._fields = field_block(library)
         self._outputs, self._traffic = Outputs(), Traffic()
         self._calls = CallBlock(sum(1 for card in cards if card.links.links))
-        self._states: list[_States] = []
-        for card in cards:
-            if card.links.links:
-                self._add(card)
-        self._calls.seal()
-        for part in (self._fields, self._outputs, self._traffic):
+        self._by_field, self._by_call = _States(), _States()
+        self._cards = [card for card in cards if card.links.links]
+        for card in self._cards:
+            self._add(card)
+        for part in (self._fields, self._calls, self._outputs, self._traffic, self._by_field, self._by_call):
             if part is not None:
                 part.seal()
 
     def _add(self, card: Card) -> None:
-        states = _States(card)
-        self._states.append(states)
         asked = [place for link in card.links.links for place in _places(link)]
         at: dict[tuple[int, int], int] = {}
         if self._fields is not None and asked:
             start = self._fields.add(card.index, card.handle, asked).start
             at = {place: start + number for number, place in enumerate(asked)}
         for link in card.links.links:
-            self._add_link(card, link, at, states)
+            self._add_link(card, link, at)
         self._add_traffic(card, at)
 
-    def _add_link(self, card: Card, link: Link, at: dict[tuple[int, int], int], states: "_States") -> None:
+    def _add_link(self, card: Card, link: Link, at: dict[tuple[int, int], int]) -> None:
         name = str(link.number)
         for key, place in link.fields.items():
             if key == "nvlink_state":
-                states.by_field.append((link.number, at[place]))
+                self._by_field.add(card.device, link.number, at[place])
             else:
                 self._outputs.add(series(key, card.device, slatag__link=name), at[place])
         function = self._library.function("nvmlDeviceGetNvLinkState") if link.by_call else None
@@ -59,7 +62,7 @@ class NvLinks:
             reference, place_of = self._calls.room(2)
             column = self._calls.column(place_of, wide=False)
             self._calls.add(card.index, function, (card.handle, link.number, reference), [column])
-            states.by_call.append((link.number, column))
+            self._by_call.add(card.device, link.number, column)
 
     def _add_traffic(self, card: Card, at: dict[tuple[int, int], int]) -> None:
         for inward in (True, False):
@@ -81,18 +84,18 @@ class NvLinks:
         """Cards that said that they are gone."""
         return self._calls.gone + ([] if self._fields is None else self._fields.gone)
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return states and counters up to `now`; a link that went down is told."""
-        if not self._states:
+        if not self._cards:
             return []
-        told: list[Reading] = []
-        self._calls.read()
+        told: list[Columns] = []
         if self._fields is not None and self._fields.columns:
             self._fields.read()
-            told += self._outputs.readings(self._fields)
-            told += self._traffic.readings(now, self._fields, self._fields.wide)
-        for states in self._states:
-            told += states.readings(self._fields, self._calls, self._notices)
+            told = [self._outputs.columns(self._fields), *self._traffic.columns(now, self._fields)]
+            told += self._by_field.columns(self._fields, self._notices)
+        if self._by_call.any:
+            self._calls.read()
+            told += self._by_call.columns(self._calls, self._notices)
         return told
 
     def close(self) -> None:
@@ -100,44 +103,54 @@ class NvLinks:
 
 
 class _States:
-    """The links of one card that are up."""
+    """Which links are up, of all cards whose states are columns of one block."""
 
-    def __init__(self, card: Card) -> None:
-        self.by_field: list[tuple[int, int]] = []
-        self.by_call: list[tuple[int, int]] = []
-        self._device = card.device
-        self._each = {
-            link.number: series("nvlink_state", card.device, slatag__link=str(link.number))
-            for link in card.links.links
-        }
-        self._count = series("nvlink_links", card.device)
-        self._up: frozenset[int] | None = None
+    def __init__(self) -> None:
+        self._links: list[tuple[str, int, int]] = []
+        self._up: Flags | None = None
 
-    def readings(self, fields: FieldBlock | None, calls: CallBlock, notices: Notices) -> list[Reading]:
-        answers = [(number, calls, column) for number, column in self.by_call]
-        if fields is not None:
-            answers += [(number, fields, column) for number, column in self.by_field]  # type: ignore[misc] # both are blocks
-        states = {
-            number: block.values[column] in (_ACTIVE, _ASLEEP)
-            for number, block, column in answers
-            if block.good[column]
-        }
-        if not states:
+    def add(self, device: str, link: int, column: int) -> None:
+        """One link's state; those of a card stand together."""
+        self._links.append((device, link, column))
+
+    @property
+    def any(self) -> bool:
+        """Whether there are links here."""
+        return bool(self._links)
+
+    def seal(self) -> None:
+        """Fix the links; nothing may be added after."""
+        devices = [device for device, _, _ in self._links]
+        named = [series("nvlink_state", device, slatag__link=str(link)) for device, link, _ in self._links]
+        self._each = Named(named)
+        self._cards = Named([series("nvlink_links", device) for device in dict.fromkeys(devices)])
+        self._starts = [n for n, device in enumerate(devices) if n == 0 or devices[n - 1] != device]
+        self._at = np.array([column for _, _, column in self._links], dtype=np.intp)
+
+    def columns(self, block: Block, notices: Notices) -> list[Columns]:
+        """Return every link's state and how many of each card are up."""
+        if not self._links:
             return []
-        self._tell(frozenset(number for number, up in states.items() if up), notices)
-        told: list[Reading] = [(self._each[number], float(up)) for number, up in states.items()]
-        return [*told, (self._count, float(sum(states.values())))]
+        values = block.values[self._at]
+        up = (values == _ACTIVE) | (values == _ASLEEP)
+        good = None if block.whole else block.good[self._at]
+        self._tell(up, good, notices)
+        states = up.astype(np.float64)
+        some = None if good is None else np.logical_or.reduceat(good, self._starts)
+        counts = np.add.reduceat(states if good is None else states * good, self._starts)
+        return [self._each.columns(states, good), self._cards.columns(counts, some)]
 
-    def _tell(self, up: frozenset[int], notices: Notices) -> None:
+    def _tell(self, up: Flags, good: Flags | None, notices: Notices) -> None:
         before, self._up = self._up, up
-        for number in sorted((before or frozenset()) - up):
-            notices.say(_down(self._device, number))
-        for number in sorted(up - (before or up)):
-            notices.over(_down(self._device, number), f"GPU {self._device}: NVLink {number} is up again")
-
-
-def _down(device: str, number: int) -> str:
-    return f"GPU {device}: NVLink {number} went down: what goes to other cards has one link less"
+        if before is None or np.array_equal(before, up):
+            return
+        for n in np.flatnonzero((before != up) & (True if good is None else good)).tolist():
+            device, link, _ = self._links[n]
+            line = f"GPU {device}: NVLink {link} went down: what goes to other cards has one link less"
+            if up[n]:
+                notices.over(line, f"GPU {device}: NVLink {link} is up again")
+            else:
+                notices.say(line)
 
 
 def _rate(device: str, inward: bool) -> Series:

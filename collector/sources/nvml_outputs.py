@@ -1,4 +1,4 @@
-"""From columns of numbers to readings, what a card's own links allow at most, and lines for the user.
+"""From columns of a block to readings, what a card's own links allow at most, and lines for the user.
 
 A driver's counters lie at times (an idle card was seen reporting 209,713 MB/s over PCIe). What a series can
 be at most is its counter's `most`, and for rates what this card's link carries: the agent refuses and counts
@@ -6,14 +6,13 @@ whatever is above.
 """
 
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import compress
 
 import numpy as np
 
-from otel_attrib.collector.agent.source import Reading, Series
+from otel_attrib.collector.agent.source import Series
 from otel_attrib.collector.sources.nvml_block import Block
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 
 __all__ = ["SLACK", "Notices", "Outputs", "capped"]
 
@@ -68,11 +67,12 @@ class Outputs:
 
     def seal(self) -> None:
         """Fix the columns; nothing may be added after."""
+        self._named = Named(self._series)
         self._at = np.array(self._columns, dtype=np.intp)
         self._factor = np.array(self._factors)
 
-    def readings(self, block: Block) -> Iterator[Reading]:
-        """Return the readings of the block's last read."""
-        numbers = (block.values[self._at] * self._factor).tolist()
-        told = zip(self._series, numbers, strict=True)
-        return told if block.whole else compress(told, block.good[self._at].tolist())
+    def columns(self, block: Block) -> Columns:
+        """Return what the block's last read says."""
+        numbers = block.values[self._at]
+        numbers *= self._factor
+        return self._named.columns(numbers, None if block.whole else block.good[self._at])

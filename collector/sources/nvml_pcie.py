@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from otel_attrib.collector.agent.source import Reading, series
+from otel_attrib.collector.agent.source import series
 from otel_attrib.collector.sources.nvml_block import CallBlock, Gone
+from otel_attrib.collector.sources.nvml_columns import Columns
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_outputs import Outputs, capped
 
@@ -64,10 +65,10 @@ class PcieSamples:
         """Cards that said that they are gone."""
         return self._block.gone
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return the samples; `now` is not needed: the card takes them while it is asked."""
         self._block.read()
-        return list(self._outputs.readings(self._block))
+        return [self._outputs.columns(self._block)]
 
     def close(self) -> None:
         """Nothing is held open."""

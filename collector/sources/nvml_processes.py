@@ -12,6 +12,7 @@ import numpy as np
 from otel_attrib.collector.agent.source import Reading, Series, series
 from otel_attrib.collector.sources.nvml_block import Gone
 from otel_attrib.collector.sources.nvml_card import Card
+from otel_attrib.collector.sources.nvml_columns import Columns
 from otel_attrib.collector.sources.nvml_library import GONE, Library
 
 __all__ = ["Processes"]
@@ -64,9 +65,10 @@ class Processes:
         self._held, self._use = _Table(_HELD), _Table(_USE)
         self._seen = dict.fromkeys(self._cards, 0)
         self._known: dict[tuple[str, str, int], Series] = {}
+        self._named: tuple[Series, ...] = ()
         self.gone: list[Gone] = []
 
-    def read(self, now: float) -> list[Reading]:
+    def read(self, now: float) -> list[Columns]:
         """Return what the processes of the last second hold and use; `now` is not needed."""
         told: list[Reading] = []
         for card in list(self._cards.values()):
@@ -75,9 +77,12 @@ class Processes:
             if lost is not None:
                 self.gone.append(Gone(card.index, lost))
                 del self._cards[card.index]
-        alive = {id(named) for named, _ in told}
-        self._known = {key: named for key, named in self._known.items() if id(named) in alive}
-        return told
+        named = tuple(one for one, _ in told)
+        if named != self._named:
+            self._named = named  # the same tuple for as long as the same processes run
+            alive = set(map(id, named))
+            self._known = {key: one for key, one in self._known.items() if id(one) in alive}
+        return [(self._named, np.array([value for _, value in told], dtype=np.float64))] if told else []
 
     def _memory(self, card: Card, told: list[Reading]) -> int:
         if self._held_by is None:

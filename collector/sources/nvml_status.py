@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 
-from otel_attrib.collector.agent.source import Reading, Series, series
+import numpy as np
+
+from otel_attrib.collector.agent.source import Series, series
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 
 __all__ = ["STATES", "Status"]
 
@@ -16,6 +19,7 @@ class Status:
         """Know no card yet."""
         self._named: dict[str, tuple[Series, ...]] = {}
         self._uuids: dict[str, str] = {}
+        self._all = Named([])
 
     def name(self, device: str, uuid: str, model: str) -> None:
         """Make a card's series, once for as long as its UUID stays."""
@@ -25,12 +29,10 @@ class Status:
             self._named[device] = tuple(
                 series("gpu_status", device, hw__state=state, **named) for state in STATES
             )
+            self._all = Named([one for named in self._named.values() for one in named])
 
-    def readings(self, failed: Iterable[str], degraded: Iterable[str]) -> list[Reading]:
+    def columns(self, failed: Iterable[str], degraded: Iterable[str]) -> Columns:
         """Return 1 for the state that holds of each card and 0 for the others."""
         bad, poor = frozenset(failed), frozenset(degraded)
-        told: list[Reading] = []
-        for device, named in self._named.items():
-            holds = "failed" if device in bad else "degraded" if device in poor else "ok"
-            told += [(one, float(state == holds)) for one, state in zip(named, STATES, strict=True)]
-        return told
+        holds = ["failed" if one in bad else "degraded" if one in poor else "ok" for one in self._named]
+        return self._all.columns(np.array([float(state == held) for held in holds for state in STATES]))

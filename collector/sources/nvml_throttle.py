@@ -10,14 +10,13 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from otel_attrib.collector.agent.source import Reading, Series, series
+from otel_attrib.collector.agent.source import series
+from otel_attrib.collector.sources.nvml_block import FieldBlock
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 from otel_attrib.collector.sources.nvml_rates import Growth
 
-__all__ = ["BITS", "HELD_DOWN", "REASONS", "ThrottleTimes", "chosen_fields", "held_down"]
-
-Floats = NDArray[np.float64]
+__all__ = ["BITS", "HELD_DOWN", "REASONS", "ThrottleTimes", "chosen_fields"]
 
 REASONS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     {
@@ -48,6 +47,7 @@ BITS: Final[Mapping[str, int]] = MappingProxyType(
 """Reason → its bit among the clocks-event reasons. Idle, chosen and display clocks hold nothing down."""
 
 HELD_DOWN: Final = sum(BITS.values())
+"""All bits that hold the clocks down, for cards without the counters."""
 
 _WIDE = frozenset({2, 3, 4})
 _NANOSECONDS: Final = 1e-9
@@ -65,11 +65,6 @@ def chosen_fields(type_of: Mapping[int, int]) -> dict[str, int]:
     return found
 
 
-def held_down(bits: float) -> float:
-    """Return 1.0 where one of the bits holds the clocks down, for cards without the counters."""
-    return 1.0 if int(bits) & HELD_DOWN else 0.0
-
-
 class ThrottleTimes:
     """Seconds throttled by reason, and the share of the time between two reads that a card was throttled.
 
@@ -80,30 +75,25 @@ class ThrottleTimes:
     def __init__(
         self, columns: Sequence[slice], reasons: Sequence[Sequence[str]], devices: Sequence[str]
     ) -> None:
-        """Take each card's columns in the block, their reasons, and its `hw.id`."""
-        self._columns = (
-            np.concatenate([np.arange(c.start, c.stop) for c in columns]) if columns else np.zeros(0, int)
-        )
+        """Take each card's columns in the block, their reasons, and its `hw.id`; one card at least."""
+        self._columns = np.concatenate([np.arange(c.start, c.stop) for c in columns])
         self._starts = np.cumsum([0, *(c.stop - c.start for c in columns)])[:-1]
-        self._series = [
-            series("gpu_throttle_time", device, hw__gpu__throttle_reasons=reason)
-            for device, named in zip(devices, reasons, strict=True)
-            for reason in named
-        ]
-        self._shares = [series("gpu_throttled", device) for device in devices]
+        self._named = Named(
+            [
+                series("gpu_throttle_time", device, hw__gpu__throttle_reasons=reason)
+                for device, named in zip(devices, reasons, strict=True)
+                for reason in named
+            ]
+        )
+        self._shares = Named([series("gpu_throttled", device) for device in devices])
         self._growth = Growth(np.full(self._columns.size, 1e9))
 
-    def readings(self, now: float, values: Floats, good: NDArray[np.bool_]) -> list[Reading]:
-        """Return what the block's last read says of these columns."""
-        if not self._series:
-            return []
-        numbers, fine = values[self._columns], good[self._columns]
-        grown = self._growth.step(now, numbers, np.ones(numbers.size, dtype=np.bool_), fine)
+    def columns(self, now: float, block: FieldBlock) -> list[Columns]:
+        """Return what the block's last read, taken at `now` seconds, says of them."""
+        numbers = block.values[self._columns]
+        good = None if block.whole else block.good[self._columns]
+        grown = self._growth.step(now, numbers, good=good)
         shares = np.fmax.reduceat(self._growth.rates(grown), self._starts) * _NANOSECONDS
-        told = _kept(self._series, numbers * _NANOSECONDS, fine)
-        return told + _kept(self._shares, np.minimum(shares, 1.0), np.isfinite(shares))
-
-
-def _kept(named: list[Series], numbers: Floats, kept: NDArray[np.bool_]) -> list[Reading]:
-    pairs = zip(named, numbers.tolist(), strict=True)
-    return list(pairs) if kept.all() else [pair for pair, keep in zip(pairs, kept, strict=True) if keep]
+        known = None if self._growth.whole else np.isfinite(shares)
+        told = self._shares.columns(np.minimum(shares, 1.0), known)
+        return [self._named.columns(numbers * _NANOSECONDS, good), told]

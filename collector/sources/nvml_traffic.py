@@ -6,13 +6,13 @@ the whole group without a rate.
 """
 
 from collections.abc import Sequence
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from otel_attrib.collector.agent.source import Reading, Series
-from otel_attrib.collector.sources.nvml_block import Block
+from otel_attrib.collector.agent.source import Series
+from otel_attrib.collector.sources.nvml_block import FieldBlock
+from otel_attrib.collector.sources.nvml_columns import Columns, Named
 from otel_attrib.collector.sources.nvml_outputs import capped
 from otel_attrib.collector.sources.nvml_rates import Growth
 
@@ -55,27 +55,38 @@ class Traffic:
         self._at = np.array(self._columns, dtype=np.intp)
         self._factor = np.array(self._factors)
         self._growth = Growth(np.array(self._capacity))
+        self._told = np.array([rate is not None for rate in self._rates], dtype=np.bool_)
+        self._named = Named(self._totals)
+        self._named_rates = Named([rate for rate in self._rates if rate is not None])
         self._first = True
 
-    def readings(self, now: float, block: Block, wide: Flags) -> list[Reading]:
+    def columns(self, now: float, block: FieldBlock) -> list[Columns]:
         """Return totals and rates of the block's last read, taken at `now` seconds."""
         if not self._columns:
             return []
-        good, wide = block.good[self._at], wide[self._at]
+        wide = None if block.all_wide else block.wide[self._at]
+        good = None if block.whole else block.good[self._at]
         grown = self._growth.step(now, block.values[self._at], wide, good)
-        known = np.isfinite(grown)
-        told = good & (wide | known | self._first)
-        totals = zip(self._totals, (self._growth.totals * self._factor).tolist(), strict=True)
-        out = list(totals if told.all() else compress(totals, told.tolist()))
-        if not self._first:
-            out += self._told_rates(grown, known, good)
+        out = [self._named.columns(self._growth.totals * self._factor, self._kept(grown, wide, good))]
+        if not self._first and self._told.any():
+            out.append(self._rate_columns(grown, good))
         self._first = False
         return out
 
-    def _told_rates(self, grown: Floats, known: Flags, good: Flags) -> list[Reading]:
-        each = np.where(known, self._growth.rates(grown) * self._factor, 0.0)
-        sums = np.add.reduceat(each, self._starts)
-        some = np.logical_or.reduceat(known, self._starts)
-        clear = np.logical_and.reduceat(known | ~good, self._starts) & some
-        told = zip(self._rates, sums.tolist(), clear.tolist(), strict=True)
-        return [(rate, value) for rate, value, known_all in told if rate is not None and known_all]
+    def _kept(self, grown: Floats, wide: Flags | None, good: Flags | None) -> Flags | None:
+        """Which totals hold: a counter of 32 bits of which nothing is known has none."""
+        if wide is None or self._first or self._growth.whole:
+            return good
+        known = wide | np.isfinite(grown)
+        return known if good is None else known & good
+
+    def _rate_columns(self, grown: Floats, good: Flags | None) -> Columns:
+        each = self._growth.rates(grown) * self._factor
+        if self._growth.whole:
+            sums = np.add.reduceat(each, self._starts)
+            return self._named_rates.columns(sums if self._told.all() else sums[self._told])
+        known = np.isfinite(each)
+        sums = np.add.reduceat(np.where(known, each, 0.0), self._starts)
+        fit = known if good is None else known | ~good
+        clear = np.logical_and.reduceat(fit, self._starts) & np.logical_or.reduceat(known, self._starts)
+        return self._named_rates.columns(sums[self._told], clear[self._told])

@@ -4,7 +4,10 @@ import ctypes
 from collections.abc import Mapping
 from typing import Any
 
-from otel_attrib.collector.agent.source import Reading, series
+import numpy as np
+
+from otel_attrib.collector.agent.source import series
+from otel_attrib.collector.sources.nvml_columns import Columns
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_outputs import Notices
 from otel_attrib.collector.sources.xid import explain
@@ -29,8 +32,9 @@ class XidEvents:
         self._last: dict[str, int] = {}
         for device, handle in handles.items() if self._set is not None else ():
             self._register(device, handle)
-        self._series = {device: series("xid", device) for device in self._counts}
+        self._counters = {device: series("xid", device) for device in self._counts}
         self._newest = {device: series("last_xid", device) for device in self._counts}
+        self._tell()
         self._wait = library.function("nvmlEventSetWait_v2")
         self._event = nv.c_nvmlEventData_t()
         self._arguments = (self._set, ctypes.byref(self._event), ctypes.c_uint(0))
@@ -47,7 +51,7 @@ class XidEvents:
         self._device[_address(handle)] = device
         self._counts[device] = 0
 
-    def read(self) -> list[Reading]:
+    def read(self) -> list[Columns]:
         """Return each card's count, and the number of its newest XID once there was one."""
         if not self._counts or self._wait is None:
             return []
@@ -55,8 +59,7 @@ class XidEvents:
             if self._wait(*self._arguments) != 0:
                 break
             self._count()
-        told: list[Reading] = [(self._series[device], float(count)) for device, count in self._counts.items()]
-        return told + [(self._newest[device], float(number)) for device, number in self._last.items()]
+        return [self._told]
 
     def _count(self) -> None:
         device = self._device.get(_address(self._event.device))
@@ -66,6 +69,13 @@ class XidEvents:
         self._counts[device] += 1
         self._last[device] = number
         self._notices.say(f"GPU {device}: {explain(number)}")
+        self._tell()
+
+    def _tell(self) -> None:
+        """Make the columns, as seldom as an event comes."""
+        named = [*self._counters.values(), *(self._newest[device] for device in self._last)]
+        numbers = np.array([*self._counts.values(), *self._last.values()], dtype=np.float64)
+        self._told: Columns = (tuple(named), numbers)
 
     def close(self) -> None:
         """Free the event set."""

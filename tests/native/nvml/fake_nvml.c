@@ -457,8 +457,8 @@ EXPORT ret nvmlDeviceGetComputeRunningProcesses_v3(struct device *d, unsigned *n
     double used, v = 0;
     ret code = number(d->gpu, "processes", &v);
     if (code) return code;
-    for (int i = 0; i < 256; i++) {
-        if (!process_at(d->gpu, i, &pid, &used, &sm, &instance) || i >= (int)v) continue;
+    for (int i = 0; i < (int)v; i++) {
+        if (!process_at(d->gpu, i, &pid, &used, &sm, &instance)) continue;
         if (found < room) out[found] = (struct process){pid, (unsigned long long)used, instance, 0xffffffffu};
         found++;
     }
@@ -471,8 +471,8 @@ EXPORT ret nvmlDeviceGetProcessUtilization(struct device *d, struct use *out, un
     double used, v = 0;
     ret code = number(d->gpu, "processes", &v);
     if (code) return code;
-    for (int i = 0; i < 256 && time > since; i++) {
-        if (!process_at(d->gpu, i, &pid, &used, &sm, &instance) || i >= (int)v || sm == 999) continue;
+    for (int i = 0; i < (int)v && time > since; i++) {
+        if (!process_at(d->gpu, i, &pid, &used, &sm, &instance) || sm == 999) continue;
         if (found < room) out[found] = (struct use){pid, time, sm, 0, 0, 0};
         found++;
     }

@@ -75,13 +75,14 @@ class PerProcess:
             return
         self._current = current
         there = {(process.pid, process.started_ticks, process.role): process for process in current}
-        for key in self._readers.keys() - there.keys():
+        for key in [key for key in self._readers if key not in there]:
             self._readers.pop(key)[1].close()
-        for key in there.keys() - self._readers.keys():
+        for key, process in there.items():
             try:
-                self._readers[key] = (there[key], self._make(there[key]))
+                if key not in self._readers:
+                    self._readers[key] = (process, self._make(process))
             except OSError as fault:
-                self._tell(key, there[key], fault)
+                self._tell(key, process, fault)
         self._told &= there.keys()
 
     def _lose(self, key: _Key, process: EngineProcess, fault: OSError) -> None:

@@ -56,11 +56,11 @@ class SocketOwners:
         self._due = self._now() + _AGAIN_S
 
     def _tell(self, process: EngineProcess) -> None:
-        if process.pid not in self._told:
-            self._told.add(process.pid)
+        if process.engine not in self._told:
+            self._told.add(process.engine)
             _log.warning(
-                "the sockets of pid %d (%s) may not be listed: all of its user's stand for them "
-                "(run the agent as that user, or as root)",
+                "the sockets of pid %d (%s) and its engine may not be listed: all of its user's stand for "
+                "them (run the agent as that user, or as root)",
                 process.pid,
                 process.command,
             )

@@ -92,10 +92,13 @@ def test_own_sockets_alone(tree: Any, values: Callable[..., Any]) -> None:
 def test_by_user(tree: Any, values: Callable[..., Any], caplog: Any, monkeypatch: Any) -> None:
     """Where descriptors may not be listed the sockets of the engine's user stand for its own; said once."""
     put_engine(tree, 5, 7)
+    tree.put(5, 1, "vllm serve m")
+    put_engine(tree, 6, 7)
+    tree.put(6, 5, "VLLM::EngineCore")
     listed = os.listdir
 
     def refuse(path: Any) -> list[str]:
-        if str(path).endswith("/5/fd"):
+        if str(path).endswith(("/5/fd", "/6/fd")):
             raise PermissionError(13, "Permission denied", str(path))
         return listed(path)
 

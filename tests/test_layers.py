@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "doctor": BASE | {"config", "schema", "collector", "instrumentation", "__version__"},
     "demo": BASE | {"config", "schema"},
     "fleet": BASE | {"config", "schema", "analytics", "collector", "instrumentation", "__version__"},
+    "testing_agent": BASE | {"schema", "collector"},
     "testing_clickhouse": BASE | {"schema"},
     "testing_otlp": BASE | {"schema"},
     "config": BASE,

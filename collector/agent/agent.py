@@ -45,15 +45,15 @@ class Plan:
 def plan_of(settings: Settings) -> Plan:
     """The plan that the settings ask for; `UsageError` for a source that is not in the catalogue."""
     every = dict(settings.agent_every)
-    for name in (*settings.agent_sources, *every):
-        if name not in SOURCES and not (name == DEFAULT and name in settings.agent_sources):
-            raise UsageError(f"{name!r} is no source: {', '.join(SOURCES) or 'there is none'}")
+    strange = {*settings.agent_sources} - {*SOURCES, DEFAULT} | {*every} - {*SOURCES, Own.name}
+    for name in sorted(strange):
+        raise UsageError(f"{name!r} is no source: {', '.join(SOURCES)}")
     return Plan(settings.agent_sources, every, settings.agent_budget)
 
 
 def makers(names: Sequence[str]) -> dict[str, Callable[[], Source]]:
     """What opens each source, its module imported only then; what compiles a program comes last."""
-    ordered = sorted(names or SOURCES, key=lambda name: SOURCES[name].startswith("ebpf."))
+    ordered = sorted(chosen(names), key=lambda name: SOURCES[name].startswith("ebpf."))
     return {name: partial(_made, name) for name in ordered}
 
 

@@ -1,7 +1,7 @@
 """The agent's own cost, held within a share of one core: the costliest source is read less often for a while.
 
-Looked at over the last half minute. A source that is slowed is read half as often, then a quarter, down to
-once a minute; it is read more often again as soon as that would fit.
+Looked at over the last half minute, or over two reads of what is slowed beyond that. A source that is slowed
+is read half as often, then a quarter, down to once a minute; more often again as soon as that would fit.
 """
 
 import logging
@@ -28,6 +28,7 @@ class _Look:
     at: float
     cpu_s: float
     costs: Mapping[str, float]
+    reads: Mapping[str, int]
     readings: Mapping[str, int]
 
 
@@ -40,25 +41,27 @@ class Budget:
         self.spent = 0.0
         """Share of one core over the window, as last looked at."""
         self._looks: deque[_Look] = deque()
+        self._each: dict[str, float] = {}
         self._said: set[str] = set()
 
     def look(self, now: float, cpu_s: float, readers: Iterable[Reader]) -> None:
         """Compare with what was `cpu_s` in all and of each reader before; slow one, or let one come back."""
         known = list(readers)
-        costs = {reader.name: reader.cpu_s for reader in known}
-        self._looks.append(_Look(now, cpu_s, costs, {reader.name: reader.book.readings for reader in known}))
-        while now - self._looks[0].at > WINDOW_S:
+        self._looks.append(_looked(now, cpu_s, known))
+        window = max([WINDOW_S, *(2 * reader.interval_s for reader in known if reader.slowed > 1)])
+        while now - self._looks[0].at > window:
             self._looks.popleft()
         first = self._looks[0]
-        if now - first.at < _SETTLED_S:
+        if now - first.at < max(_SETTLED_S, window / 3):
             return
         self.spent = (cpu_s - first.cpu_s) / (now - first.at)
-        shares = _shares(first, self._looks[-1])
+        self._each |= _costs(first, self._looks[-1])
+        shares = {reader.name: self._each.get(reader.name, 0.0) / reader.interval_s for reader in known}
         if self._slow(known, shares) if self.spent > self.share else self._hasten(known, shares):
             self._looks.clear()
 
     def _slow(self, readers: Iterable[Reader], shares: Mapping[str, float]) -> bool:
-        frequent = [reader for reader in readers if reader.interval_s < _RAREST_S]
+        frequent = [reader for reader in readers if 2 * reader.interval_s <= _RAREST_S]
         if not frequent:
             return False
         costliest = max(frequent, key=lambda reader: (shares[reader.name], reader.name))
@@ -89,11 +92,22 @@ class Budget:
         return True
 
 
-def _shares(first: _Look, last: _Look) -> dict[str, float]:
-    """Share of one core of each: its reads, and by its number of readings what else the agent takes."""
-    seconds = last.at - first.at
+def _looked(now: float, cpu_s: float, readers: Iterable[Reader]) -> _Look:
+    books = {reader.name: reader.book for reader in readers}
+    return _Look(
+        now,
+        cpu_s,
+        {reader.name: reader.cpu_s for reader in readers},
+        {name: book.reads for name, book in books.items()},
+        {name: book.readings for name, book in books.items()},
+    )
+
+
+def _costs(first: _Look, last: _Look) -> dict[str, float]:
+    """CPU time of one read of each that was read: its own, and by its readings what else the agent takes."""
     own = {name: cost - first.costs.get(name, 0.0) for name, cost in last.costs.items()}
-    readings = {name: count - first.readings.get(name, 0) for name, count in last.readings.items()}
+    reads = {name: number - first.reads.get(name, 0) for name, number in last.reads.items()}
+    readings = {name: number - first.readings.get(name, 0) for name, number in last.readings.items()}
     beside = max(0.0, last.cpu_s - first.cpu_s - sum(own.values()))
     each = beside / max(1, sum(readings.values()))
-    return {name: (own[name] + each * readings[name]) / seconds for name in own}
+    return {name: (own[name] + each * readings[name]) / reads[name] for name in own if reads[name]}

@@ -164,7 +164,7 @@ class Export:
         """What the collector asks for, else twice as long each time, with a little chance in it."""
         if asked is not None:
             return asked
-        longest = min(_FIRST_WAIT_S * 2 ** min(self._failures - 1, 8), _LONGEST_WAIT_S)
+        longest = min(_FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 8), _LONGEST_WAIT_S)
         return longest * random.uniform(0.75, 1.0)
 
     def _lose(self, reason: str, points: int, why: str) -> None:

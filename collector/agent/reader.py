@@ -65,7 +65,7 @@ class Reader:
         interval = self.every_s * self.slowed
         if not self.book.failing:
             return interval
-        longer = interval * 2 ** min(self.book.failing, _MOST_DOUBLINGS)
+        longer = interval * 2.0 ** min(self.book.failing, _MOST_DOUBLINGS)
         return min(longer, max(interval, _RAREST_S))
 
     @property

@@ -96,7 +96,7 @@ class Layouts:
     def _layout(self, series: tuple[Series, ...]) -> Layout:
         if series == self._last.series:
             return self._last
-        self._last = self._known.pop(series, None) or Layout(series)
+        self._last = self._known.pop(series) if series in self._known else Layout(series)
         self._known[series] = self._last
         if len(self._known) > self._most:
             self._known.popitem(last=False)

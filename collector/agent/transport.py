@@ -152,7 +152,7 @@ class GrpcTransport:
             if where.scheme == "http"
             else grpc.secure_channel(target, _credentials(grpc, to.certificate), compression=packing)
         )
-        self._call = self._channel.unary_unary(_METHOD)
+        self._call: Any = self._channel.unary_unary(_METHOD)
 
     @property
     def where(self) -> str:
@@ -217,5 +217,5 @@ def _retry_delay(fault: Any) -> float | None:
             for detail in Status.FromString(value).details:
                 info = RetryInfo()
                 if detail.Unpack(info):
-                    return info.retry_delay.seconds + info.retry_delay.nanos / 1e9
+                    return float(info.retry_delay.seconds + info.retry_delay.nanos / 1e9)
     return None

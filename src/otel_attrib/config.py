@@ -98,7 +98,10 @@ def _share(value: object) -> float:
 
 def _rates(value: object) -> tuple[tuple[str, float], ...]:
     pairs = value.items() if isinstance(value, dict) else (word.partition("=")[::2] for word in _list(value))
-    rates = tuple((str(name).strip(), _seconds(every)) for name, every in pairs)
+    try:
+        rates = tuple((str(name).strip(), _seconds(every)) for name, every in pairs)
+    except ValueError:
+        rates = (("", 0.0),)
     if not all(name and every >= 0.01 for name, every in rates):
         raise ValueError("give source=time, such as nvml=100ms; 10ms at least")
     return rates

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["look_lines", "place", "print_catalogue", "print_once", "rate"]
 
+# Attributes whose value alone would not say what it is, and those that a person does not need here.
+_NAMED = {"process.pid": "pid ", "slatag.link": "link "}
+_LEFT_OUT = ("slatag.engine.pid", "slatag.net.namespace", "slatag.gpu.uuid", "slatag.source")
 _WIDTH = 80
 _PLACE = 25
 _NAME = 24
@@ -77,10 +80,11 @@ def look_lines(found: "Look") -> Iterator[str]:
 
 
 def place(value: "Value") -> str:
-    """Device and attributes in 25 columns, each by the last word of its name."""
+    """Where it was read, in 25 columns: the card or process, then what tells it from its like."""
     series = value.series
-    words = [f"hw.id={series.device}"] if series.device else []
-    words += [f"{key.rpartition('.')[2]}={text}" for key, text in series.attributes]
+    words = [f"card {series.device}"] if series.device else []
+    said = sorted(series.attributes, key=lambda pair: pair[0] not in _NAMED)
+    words += [f"{_NAMED.get(key, '')}{text}" for key, text in said if key not in _LEFT_OUT]
     shown = " ".join(words)
     return shown if len(shown) <= _PLACE else shown[: _PLACE - 1] + "…"
 

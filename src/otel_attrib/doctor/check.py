@@ -12,7 +12,7 @@ from otel_attrib.errors import ConfigError
 
 __all__ = ["CHECKS", "Check", "Finding", "Level", "Surroundings", "check", "fail", "ok", "run_all", "warn"]
 
-_AREAS = ("store", "ports", "paths", "telemetry", "clock", "parts", "ebpf")
+_AREAS = ("store", "ports", "paths", "telemetry", "clock", "parts", "agent", "ebpf")
 
 Level = Literal["OK", "WARN", "FAIL"]
 

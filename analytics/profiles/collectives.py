@@ -57,16 +57,20 @@ class CollectiveUse:
         return self.bytes / self.fastest_ns * 1e9 * _bus_factor(self.operation, self.ranks)
 
     @property
+    def times_measured(self) -> float | None:
+        """Return the fastest run's time over the measured one; None where nothing was measured."""
+        return self.fastest_ns / 1000 / self.measured.us if self.measured.us else None
+
+    @property
     def verdict(self) -> str:
         """Return what the comparison says, in a few words."""
-        expected = self.measured.us
-        if expected is None:
+        if self.measured.us is None:
             return self.measured.source
-        if self.fastest_ns / 1000 > NEAR * expected:
-            return f"slower than measured ×{self.fastest_ns / 1000 / expected:.1f}, also the fastest"
-        if self.median_ns / 1000 > NEAR * expected:
-            return f"link as measured; most wait for others (median ×{self.median_ns / 1000 / expected:.1f})"
-        return "as measured"
+        if self.fastest_ns / 1000 > NEAR * self.measured.us:
+            return "slower than measured alone, even the fastest"
+        if self.median_ns / 1000 > NEAR * self.measured.us:
+            return "link as measured, but most wait for other ranks"
+        return "as measured alone"
 
 
 def collectives_of(profile: Profile, device: int, card: Card | None = None) -> list[CollectiveUse]:

@@ -19,7 +19,8 @@ body{font:14px/1.4 system-ui,sans-serif;margin:2em;color:#222;background:#fff}
 h1{font-size:1.2em}h2{font-size:1em;margin:1.2em 0 .2em}p{max-width:60em}
 svg{display:block;max-width:100%;height:auto}text{font-size:11px;fill:currentColor}
 .track{fill:#8883;stroke:none}.device text{font-weight:600}
-.key i{display:inline-block;width:1em;height:1em;vertical-align:-.15em;margin:0 .3em 0 1em}
+.key{max-width:none}.key span{white-space:nowrap;margin-right:1em}
+.key i{display:inline-block;width:1em;height:1em;vertical-align:-.15em;margin-right:.3em}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}}
 """
 
@@ -48,8 +49,8 @@ def _key() -> str:
         "#009e73": "copies and moves",
         "#666666": "stream",
     }
-    items = "".join(f'<i style="background:{code}"></i>{word}' for code, word in kinds.items())
-    return f'<p class="key">The darker, the larger the share of a cell in which the lane ran.{items}</p>'
+    items = "".join(f'<span><i style="background:{code}"></i>{word}</span>' for code, word in kinds.items())
+    return f'<p class="key">{items}The darker, the larger the share of a cell in which the lane ran.</p>'
 
 
 def _devices(found: Heatmap) -> Iterator[str]:

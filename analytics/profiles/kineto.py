@@ -150,7 +150,9 @@ class _Reader:
             self._ranges.add(start, duration, PROCESS, thread, code, device)
             return
         dims, types = args.get("Input Dims", args.get("Input dims")), args.get("Input type")
-        shape = UNKNOWN if dims is None else self._shapes.code(Shape(_text(dims), _text(types)))
+        values = args.get("Concrete Inputs") if "attention" in name else None
+        told = Shape(_text(dims), _text(types), _text(values))
+        shape = UNKNOWN if dims is None else self._shapes.code(told)
         self._ops.add(start, duration, PROCESS, thread, code, _external(args), shape)
 
     def _turn(self, activities: Activities) -> None:

@@ -1,6 +1,5 @@
 """What bounds a profile's kernels, copies and collectives, as lines of at most 80 columns."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -110,13 +109,8 @@ def _collectives(uses: Sequence[CollectiveUse]) -> Iterator[str]:
         bus = f"{use.bus_bytes_per_second / 1e9:.3g}" if use.bus_bytes_per_second else "-"
         times = f"{duration(use.fastest_ns):>9}{duration(use.median_ns):>9}{alone:>9}"
         yield f"  {use.operation[:14]:15}{ranks:>6}{size:>9}{use.count:>7,}{times}{bus:>9}"
-    for text, sizes in _verdicts(uses[:_ROWS]).items():
+    for text, sizes in Counter(f"{use.operation}: {use.verdict}" for use in uses[:_ROWS]).items():
         yield from wrapped(f"  {text}{f' ({sizes} messages)' if sizes > 1 else ''}")
-
-
-def _verdicts(uses: Sequence[CollectiveUse]) -> Counter[str]:
-    """What is said, and of how many messages; factors differ from one to the next and stand in the table."""
-    return Counter(f"{use.operation}: {re.sub(r' ?.×[0-9.]+.?', '', use.verdict)}" for use in uses)
 
 
 def _small(number: float) -> str:

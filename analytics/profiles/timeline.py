@@ -138,10 +138,14 @@ class Ranges(Table):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The inputs of an operator: `dims` and `types` as the file writes them (JSON text), for one call."""
+    """The inputs of an operator: `dims` and `types` as the file writes them (JSON text), for one call.
+
+    `values` are those of scalars, kept of attention alone: whether it is causal halves its work.
+    """
 
     dims: str
     types: str
+    values: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """How many floating-point operations and bytes one call of an operator takes, from the shapes of its inputs.
 
 FLOPs count a multiplication and an addition each. Bytes are the least that must move: every input read
-once, the output written once. Attention without a mask counts all pairs of queries and keys; a causal one
-half of them, and since the shapes do not say which it is, callers that know pass the pairs. Operators that
-are not listed have no FLOPs (None), and only element-wise ones have bytes.
+once, the output written once. Attention counts all pairs of queries and keys, or those that a causal mask
+leaves where the values of the call say that it is causal. Operators that are not listed have no work (None).
 """
 
 import json
@@ -35,6 +34,7 @@ class _Inputs:
 
     dims: tuple[Dims, ...]
     types: tuple[str, ...]
+    values: tuple[str, ...]
 
     def size(self, place: int) -> int:
         """Return the bytes of one number of an input; 2 where the type is unknown to us."""
@@ -66,7 +66,15 @@ def _read(shape: Shape) -> _Inputs | None:
     if not isinstance(dims, list) or len(types) < len(dims):
         return None
     flat = [tuple(one) if _plain(one) else () for one in dims]
-    return _Inputs(tuple(flat), tuple(str(word) for word in types[: len(flat)]))
+    return _Inputs(tuple(flat), tuple(str(word) for word in types[: len(flat)]), _values(shape))
+
+
+def _values(shape: Shape) -> tuple[str, ...]:
+    try:
+        told = json.loads(shape.values or "[]")
+    except ValueError:
+        return ()
+    return tuple(str(value) for value in told) if isinstance(told, list) else ()
 
 
 def _plain(dims: object) -> bool:
@@ -97,15 +105,25 @@ def _linear(inputs: _Inputs) -> Work:
     )
 
 
-def _attention(inputs: _Inputs, heads_last: bool) -> Work:
-    """[b, h, s, d] (or [b, s, h, d]) queries, keys and values: two products over all pairs."""
+def _attention(inputs: _Inputs, heads_last: bool, causal: int) -> Work:
+    """[b, h, s, d] (or [b, s, h, d]) queries, keys and values: two products over the pairs.
+
+    `causal` is the place of the argument that says so: `True`, or a kind of mask above 0.
+    """
     q, k = inputs.dims[0], inputs.dims[1]
     if len(q) != 4 or len(k) != 4 or q[-1] != k[-1]:
         raise ValueError("not an attention of four dimensions")
     place = 1 if heads_last else 2
-    heads = q[3 - place]
-    flops = 4.0 * q[0] * heads * q[place] * k[place] * q[-1]
+    masked = inputs.values[causal : causal + 1] in (("True",), ("1",), ("2",))
+    pairs = _causal_pairs(q[place], k[place]) if masked else q[place] * k[place]
+    flops = 4.0 * q[0] * q[3 - place] * pairs * q[-1]
     return Work(flops, inputs.bytes(0, 1, 2) + inputs.bytes(0), inputs.types[0])
+
+
+def _causal_pairs(queries: int, keys: int) -> int:
+    """Query i sees the keys up to i, counted from the first of both."""
+    seen = min(queries, keys)
+    return seen * (seen + 1) // 2 + (queries - seen) * keys
 
 
 def _norm(inputs: _Inputs) -> Work:
@@ -138,12 +156,12 @@ _COUNTS: Final[Mapping[str, Callable[[_Inputs], Work]]] = {
     "_scaled_mm": lambda inputs: _product(inputs, 0, 1),
     "linear": _linear,
     "rocm_unquantized_gemm": _linear,
-    "_flash_attention_forward": lambda inputs: _attention(inputs, heads_last=True),
-    "_efficient_attention_forward": lambda inputs: _attention(inputs, heads_last=True),
-    "_scaled_dot_product_flash_attention": lambda inputs: _attention(inputs, heads_last=False),
-    "_scaled_dot_product_efficient_attention": lambda inputs: _attention(inputs, heads_last=False),
-    "_scaled_dot_product_cudnn_attention": lambda inputs: _attention(inputs, heads_last=False),
-    "scaled_dot_product_attention": lambda inputs: _attention(inputs, heads_last=False),
+    "_flash_attention_forward": lambda inputs: _attention(inputs, True, 8),
+    "_efficient_attention_forward": lambda inputs: _attention(inputs, True, 9),
+    "_scaled_dot_product_flash_attention": lambda inputs: _attention(inputs, False, 4),
+    "_scaled_dot_product_efficient_attention": lambda inputs: _attention(inputs, False, 6),
+    "_scaled_dot_product_cudnn_attention": lambda inputs: _attention(inputs, False, 6),
+    "scaled_dot_product_attention": lambda inputs: _attention(inputs, False, 5),
     "native_layer_norm": _norm,
     "layer_norm": _norm,
     "native_group_norm": _norm,

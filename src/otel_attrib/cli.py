@@ -46,6 +46,7 @@ _EXTRAS = {
     **dict.fromkeys(("starlette", "uvloop"), "server"),
     "grafana_foundation_sdk": "grafana",
     "pynvml": "gpu",
+    "matplotlib": "plot",
 }
 _UNWRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

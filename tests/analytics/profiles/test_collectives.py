@@ -69,9 +69,9 @@ ALONE = measured("h100_sxm", "NCCL", "all_reduce", 2, 8, 2**26).us or 0.0
 @pytest.mark.parametrize(
     ("times", "said"),
     [
-        ((1.0, 1.1, 1.2), "as measured"),
-        ((1.0, 3.0, 4.0), "link as measured; most wait for others (median ×3.0)"),
-        ((2.0, 2.0, 2.1), "slower than measured ×2.0, also the fastest"),
+        ((1.0, 1.1, 1.2), "as measured alone"),
+        ((1.0, 3.0, 4.0), "link as measured, but most wait for other ranks"),
+        ((2.0, 2.0, 2.1), "slower than measured alone, even the fastest"),
     ],
     ids=["as measured", "waiting", "slow link"],
 )
@@ -80,6 +80,7 @@ def test_verdicts(tmp_path: Path, times: tuple[float, ...], said: str) -> None:
     use = traced(tmp_path, [ALONE * time for time in times])
 
     assert said == use.verdict
+    assert times[0] == pytest.approx(use.times_measured, rel=1e-3)
     assert ALONE == use.measured.us
     assert sum(ALONE * (time - 1) for time in times) * 1e3 == pytest.approx(use.above_ns, abs=10)
     assert 2 * 7 / 8 * 2**26 / use.fastest_ns == pytest.approx((use.bus_bytes_per_second or 0) / 1e9)

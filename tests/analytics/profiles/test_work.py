@@ -47,6 +47,29 @@ def test_by_hand(operator: str, dims: list[object], types: list[str], flops: int
     assert (flops, moved) == (work.flops, work.bytes)
 
 
+@pytest.mark.parametrize(("queries", "keys"), [(7, 7), (5, 9), (9, 5)])
+@pytest.mark.parametrize(
+    ("operator", "place", "value", "causal"),
+    [
+        ("aten::_scaled_dot_product_flash_attention", 4, "True", True),
+        ("aten::_scaled_dot_product_flash_attention", 4, "False", False),
+        ("aten::_scaled_dot_product_efficient_attention", 6, "True", True),
+        ("aten::scaled_dot_product_attention", 5, "True", True),
+    ],
+)
+def test_causal_attention(
+    operator: str, place: int, value: str, causal: bool, queries: int, keys: int
+) -> None:
+    """A causal call counts the pairs that a mask of ones below the diagonal leaves; another counts all."""
+    pairs = sum(1 for q in range(queries) for k in range(keys) if k <= q or not causal)
+    dims = [[2, 8, queries, 64], [2, 8, keys, 64], [2, 8, keys, 64]]
+    told = Shape(json.dumps(dims), json.dumps([BF16] * 3), json.dumps([""] * place + [value, "0.125"]))
+    work = work_of(operator, told)
+
+    assert work is not None
+    assert 4 * 2 * 8 * 64 * pairs == work.flops
+
+
 @pytest.mark.parametrize(
     ("operator", "dims"),
     [

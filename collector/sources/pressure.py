@@ -32,7 +32,7 @@ class Pressure:
     """Seconds stalled for CPU, memory and I/O: of each engine's group, else of the machine."""
 
     name = "pressure"
-    every_s = 0.25
+    every_s = 1.0
 
     def __init__(
         self,

@@ -3,15 +3,15 @@
 What `ss -tmi` shows, without its process. Needs no privilege. Fields that a kernel lacks (its `tcp_info` is
 shorter) are None.
 
-Cost: the kernel walks its whole table of connections for each address family, about 1 ms on a large machine,
-and 4 µs are spent here for each socket.
+Cost: the kernel walks its whole table of connections once (0.2 ms with 131,072 places, 24 GB of memory), and
+5 µs are spent on each socket. Asking by family (SOCK_DIAG_BY_FAMILY) would walk it twice.
 """
 
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from otel_attrib.collector.sources.netlink import Netlink, attributes
 
@@ -22,17 +22,18 @@ LISTENING: Final = 10
 
 _ESTABLISHED, _SYN_SENT, _TIME_WAIT, _CLOSE, _NEW = 1, 2, 6, 7, 12
 _STATES: Final = sum(1 << state for state in range(_ESTABLISHED, _NEW) if state not in (_TIME_WAIT, _CLOSE))
-_BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
+_EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK of <linux/inet_diag.h>
 _WANT_INFO: Final = 1 << 1
 _INFO: Final = 2  # INET_DIAG_INFO
-_REQUEST: Final = struct.Struct("=BBBxI48x")
-_PORTS: Final = struct.Struct("!HH")
-_COOKIE_AND_MORE: Final = struct.Struct("=8sIIIII")
+_REQUEST: Final = struct.Struct("=3xB48xII")
+_HEAD: Final = struct.Struct("=BBBxHH16s16s4x8s4xIIII")
+# Of `struct tcp_info`: rtt, total_retrans, bytes_acked, rwnd_limited, snd_wnd, at these places.
+_FIELDS: Final = ((68, "=I"), (100, "=I"), (120, "=Q"), (176, "=Q"), (228, "=I"))
+_ALL_FIELDS: Final = struct.Struct("=68xI28xI16xQ48xQ44xI")
 _ZERO_WINDOW_PROBE: Final = 4  # idiag_timer while the peer's window is shut
 
 
-@dataclass(frozen=True, slots=True)
-class TcpSocket:
+class TcpSocket(NamedTuple):
     """One socket. Times in seconds, sizes in bytes; `identity` is the kernel's cookie, never used twice.
 
     `send_queue` is what was written and not acknowledged. `window` is what the peer lets us send (Linux 6.2);
@@ -65,53 +66,50 @@ class TcpSocket:
 
 def tcp_sockets(netlink: Netlink) -> Iterator[TcpSocket]:
     """Yield every socket that listens or is connected; OSError where the kernel has no such interface."""
-    for family in (socket.AF_INET, socket.AF_INET6):
-        request = _REQUEST.pack(family, socket.IPPROTO_TCP, _WANT_INFO, _STATES)
-        for kind, payload in netlink.dump(_BY_FAMILY, request):
-            if kind == _BY_FAMILY:
-                yield parse_socket(payload)
+    for kind, payload in netlink.dump(_EVERY_FAMILY, _REQUEST.pack(_WANT_INFO, _STATES, 0)):
+        if kind == _EVERY_FAMILY:
+            yield parse_socket(payload)
 
 
 def parse_socket(payload: bytes) -> TcpSocket:
     """Parse one `inet_diag_msg` with its attributes."""
-    family, state, timer = payload[0], payload[1], payload[2]
-    local_port, remote_port = _PORTS.unpack_from(payload, 4)
-    cookie, _, received, sent, user, inode = _COOKIE_AND_MORE.unpack_from(payload, 44)
-    info = next((value for kind, value in attributes(payload, 72) if kind == _INFO), b"")
+    head = _HEAD.unpack_from(payload)
+    family, state, timer, local_port, remote_port, local, remote, cookie, received, sent, user, inode = head
+    info = next((value for kind, value in attributes(payload, _HEAD.size) if kind == _INFO), b"")
+    rtt, resent, acknowledged, limited, window = _info(info)
     listening = state == LISTENING
     return TcpSocket(
-        identity=cookie,
-        state=state,
-        local=_address(family, payload[8:24]),
-        local_port=local_port,
-        remote=_address(family, payload[24:40]),
-        remote_port=remote_port,
-        inode=inode,
-        user=user,
-        receive_queue=received,
-        send_queue=0 if listening else sent,  # of a listening socket: the longest queue that it may have
-        probing=timer == _ZERO_WINDOW_PROBE,
-        rtt_s=_scaled(_number(info, 68, "=I")),
-        retransmits=_number(info, 100, "=I"),
-        acknowledged=_number(info, 120, "=Q"),
-        window_limited_s=_scaled(_number(info, 176, "=Q")),
-        window=None if listening or state == _SYN_SENT else _number(info, 228, "=I"),
+        cookie,
+        state,
+        _address(family, local),
+        socket.ntohs(local_port),
+        _address(family, remote),
+        socket.ntohs(remote_port),
+        inode,
+        user,
+        received,
+        0 if listening else sent,  # of a listening socket: the longest queue that it may have
+        timer == _ZERO_WINDOW_PROBE,
+        None if rtt is None else rtt / 1e6,
+        resent,
+        acknowledged,
+        None if limited is None else limited / 1e6,
+        None if listening or state == _SYN_SENT else window,
     )
 
 
+@lru_cache(4096)
 def _address(family: int, raw: bytes) -> str:
     if family == socket.AF_INET:
         return socket.inet_ntop(socket.AF_INET, raw[:4])
     return socket.inet_ntop(socket.AF_INET6, raw).removeprefix("::ffff:")
 
 
-def _number(info: bytes, offset: int, form: str) -> int | None:
-    """Return one field of `struct tcp_info`; None where this kernel's is too short to have it."""
-    if offset + struct.calcsize(form) > len(info):
-        return None
-    found: int = struct.unpack_from(form, info, offset)[0]
-    return found
-
-
-def _scaled(microseconds: int | None) -> float | None:
-    return None if microseconds is None else microseconds / 1e6
+def _info(info: bytes) -> tuple[int | None, ...]:
+    """Return the fields of a `tcp_info`; None for those that this kernel's is too short to have."""
+    if len(info) >= _ALL_FIELDS.size:
+        return _ALL_FIELDS.unpack_from(info)
+    return tuple(
+        struct.unpack_from(form, info, at)[0] if at + struct.calcsize(form) <= len(info) else None
+        for at, form in _FIELDS
+    )

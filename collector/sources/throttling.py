@@ -35,7 +35,7 @@ class Throttling:
     """Throttled time and periods by control group, the engine's own and those above it with a quota."""
 
     name = "throttling"
-    every_s = 0.25
+    every_s = 0.1
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
 """What connections say of the network and of the engine's readers."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from otel_attrib.collector.sources.socket_diag import LISTENING, TcpSocket
@@ -12,7 +11,7 @@ SERVER = TcpSocket(b"s", LISTENING, "0.0.0.0", 8000, "0.0.0.0", 0, 1, 0, 3, 0, F
 CLIENT = TcpSocket(
     b"c", 1, "10.0.0.1", 8000, "10.9.9.9", 5000, 2, 0, 0, 700, False, 0.010, 4, 1000, 0.5, 65536
 )
-OUTGOING = replace(CLIENT, identity=b"o", local_port=40000, remote_port=4317, send_queue=9999, rtt_s=0.9)
+OUTGOING = CLIENT._replace(identity=b"o", local_port=40000, remote_port=4317, send_queue=9999, rtt_s=0.9)
 
 
 def look(account: TcpAccount, *sockets: TcpSocket, owned: tuple[TcpSocket, ...] | None = None) -> list[Any]:
@@ -25,7 +24,7 @@ def test_client(values: Callable[..., Any]) -> None:
     account = TcpAccount("7")
     first = values(look(account, SERVER, CLIENT))
     second = values(
-        look(account, SERVER, replace(CLIENT, retransmits=6, acknowledged=2000, window_limited_s=0.75))
+        look(account, SERVER, CLIENT._replace(retransmits=6, acknowledged=2000, window_limited_s=0.75))
     )
 
     assert {
@@ -56,10 +55,10 @@ def test_new_connection_counts_whole(values: Callable[..., Any]) -> None:
 def test_resting_connection(values: Callable[..., Any]) -> None:
     """A connection that moved nothing since the last look has an old round trip: it does not count."""
     account = TcpAccount("7")
-    other = replace(CLIENT, identity=b"d", remote_port=5001, rtt_s=0.030)
+    other = CLIENT._replace(identity=b"d", remote_port=5001, rtt_s=0.030)
     look(account, SERVER, CLIENT, other)
-    found = values(look(account, SERVER, CLIENT, replace(other, acknowledged=1001)))
-    quiet = values(look(account, SERVER, CLIENT, replace(other, acknowledged=1001)))
+    found = values(look(account, SERVER, CLIENT, other._replace(acknowledged=1001)))
+    quiet = values(look(account, SERVER, CLIENT, other._replace(acknowledged=1001)))
 
     assert 0.030 == found["tcp_rtt", "eth0", "7"]
     assert ("tcp_rtt", "eth0", "7") not in quiet
@@ -76,7 +75,7 @@ def test_shut_windows(values: Callable[..., Any]) -> None:
         {"window": None, "probing": True},
         {"window": 0},
     ]
-    seen = [values(look(account, SERVER, replace(CLIENT, **state))) for state in states]
+    seen = [values(look(account, SERVER, CLIENT._replace(**state))) for state in states]
 
     assert [0, 1, 1, 1, 2, 2] == [one["tcp_zero_window", "eth0", "7"] for one in seen]
 
@@ -85,7 +84,7 @@ def test_outgoing(values: Callable[..., Any]) -> None:
     """What the engine opened itself is no client; what it sends again still is the network's."""
     account = TcpAccount("7")
     look(account, SERVER, OUTGOING)
-    found = values(look(account, SERVER, replace(OUTGOING, retransmits=5, acknowledged=2000, window=0)))
+    found = values(look(account, SERVER, OUTGOING._replace(retransmits=5, acknowledged=2000, window=0)))
 
     assert (1.0, 0.0, 0.0) == tuple(
         found[key, "eth0", "7"] for key in ("interface_retransmits", "tcp_zero_window", "send_queue")
@@ -95,8 +94,8 @@ def test_outgoing(values: Callable[..., Any]) -> None:
 
 def test_ranks_among_themselves(values: Callable[..., Any]) -> None:
     """Both ends of a connection being the engine's, neither is a client's."""
-    one = replace(CLIENT, identity=b"1", local="127.0.0.1", remote="127.0.0.1")
-    two = replace(one, identity=b"2", local_port=5000, remote_port=8000)
+    one = CLIENT._replace(identity=b"1", local="127.0.0.1", remote="127.0.0.1")
+    two = one._replace(identity=b"2", local_port=5000, remote_port=8000)
     found = values(look(TcpAccount("7"), SERVER, one, two))
 
     assert 0.0 == found["send_queue", "lo", "7"]
@@ -105,8 +104,8 @@ def test_ranks_among_themselves(values: Callable[..., Any]) -> None:
 
 def test_others_do_not_count(values: Callable[..., Any]) -> None:
     """Another program's sockets are not the engine's; one that waits to be accepted already is."""
-    stranger = replace(CLIENT, identity=b"x", local_port=22, send_queue=5555)
-    waiting = replace(CLIENT, identity=b"w", inode=0, remote_port=6000, send_queue=11)
+    stranger = CLIENT._replace(identity=b"x", local_port=22, send_queue=5555)
+    waiting = CLIENT._replace(identity=b"w", inode=0, remote_port=6000, send_queue=11)
     found = values(look(TcpAccount("7"), SERVER, stranger, waiting, owned=(SERVER,)))
 
     assert 11.0 == found["send_queue", "eth0", "7"]
@@ -114,8 +113,8 @@ def test_others_do_not_count(values: Callable[..., Any]) -> None:
 
 def test_interfaces_apart(values: Callable[..., Any]) -> None:
     """Each interface has series of its own; an unknown address is `other`."""
-    ib = replace(CLIENT, identity=b"i", local="10.1.0.1", send_queue=1)
-    odd = replace(CLIENT, identity=b"u", local="10.2.0.1", send_queue=2)
+    ib = CLIENT._replace(identity=b"i", local="10.1.0.1", send_queue=1)
+    odd = CLIENT._replace(identity=b"u", local="10.2.0.1", send_queue=2)
     found = values(look(TcpAccount("7"), SERVER, CLIENT, ib, odd))
 
     assert {"eth0": 700.0, "ib0": 1.0, "other": 2.0} == {
@@ -125,7 +124,7 @@ def test_interfaces_apart(values: Callable[..., Any]) -> None:
 
 def test_kernel_without_fields(values: Callable[..., Any]) -> None:
     """An old kernel's missing fields count nothing; its round trips always do."""
-    old = replace(CLIENT, retransmits=None, acknowledged=None, window_limited_s=None, window=None)
+    old = CLIENT._replace(retransmits=None, acknowledged=None, window_limited_s=None, window=None)
     account = TcpAccount("7")
     look(account, SERVER, old)
     found = values(look(account, SERVER, old))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from otel_attrib.analytics.profiles.breakdown import Breakdown
 from otel_attrib.analytics.profiles.timeline import UNKNOWN, Profile
 from otel_attrib.analytics.profiles.verdict import duration, verdict, wasted_share
-from otel_attrib.analytics.wording import wrapped
+from otel_attrib.analytics.wording import digits, wrapped
 
 __all__ = ["lines"]
 
@@ -82,10 +82,10 @@ def _kernels(one: Breakdown) -> Iterator[str]:
 
 
 def _copies(one: Breakdown) -> Iterator[str]:
-    yield f"  {'copies':26}{'µs':>14}    {'count':>6}{'MB':>11}{'GB/s':>9}"
+    yield f"  {'copies':26}{'µs':>14}    {'count':>6}{'size':>11}{'GB/s':>9}"
     for copy in one.copies:
-        size = "" if copy.bytes is None else f"{copy.bytes / 1e6:,.3f}"
-        rate = "" if copy.gb_per_s is None else f"{copy.gb_per_s:.3g}"
+        size = "" if copy.bytes is None else _size(copy.bytes)
+        rate = "" if copy.gb_per_s is None else digits(copy.gb_per_s)
         yield f"  {copy.direction:26}{_us(copy.busy_ns):>14}    {copy.count:>6,}{size:>11}{rate:>9}"
 
 
@@ -105,6 +105,13 @@ def _launching(one: Breakdown) -> Iterator[str]:
 def _us(ns: float) -> str:
     us = ns / 1e3
     return f"{us:,.0f}" if us >= 99.95 else f"{us:.1f}" if us >= 9.995 else f"{us:.2f}"
+
+
+def _size(size: int) -> str:
+    for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= least:
+            return f"{digits(size / least)} {unit}"
+    return f"{size} B"
 
 
 def _share(part: int, whole: int) -> str:

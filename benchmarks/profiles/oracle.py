@@ -1,12 +1,13 @@
 """Our figures of eight traces beside HolisticTraceAnalysis's: python -m benchmarks.profiles.oracle.
 
-Prints the table of docs/profiles.md. A figure agrees when it is within 0.1 %, or within half of the last
+Prints the tables of docs/profiles.md. A figure agrees when it is within 0.1 %, or within half of the last
 digit that the other tool prints. Where a table of a trace has figures that do not, `WHY` has the reason;
 a test holds that these are exactly the ones.
 """
 
 import csv
 import gzip
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -17,12 +18,26 @@ import numpy as np
 
 from otel_attrib.analytics.profiles.breakdown import Breakdown, breakdown
 from otel_attrib.analytics.profiles.copies import bandwidth
+from otel_attrib.analytics.profiles.intervals import Spans
+from otel_attrib.analytics.profiles.kernel_class import COLLECTIVE, RULES, kernel_class
 from otel_attrib.analytics.profiles.pairs import Pairs, call_of_each, pairs
 from otel_attrib.analytics.profiles.queued import queue_lengths
 from otel_attrib.analytics.profiles.read import read_profile
-from otel_attrib.analytics.profiles.timeline import UNKNOWN, Profile
+from otel_attrib.analytics.profiles.timeline import UNKNOWN, Kind, Profile
 
-__all__ = ["TABLES", "TRACES", "WHY", "Figure", "agrees", "figures", "page"]
+__all__ = [
+    "TABLES",
+    "TRACES",
+    "WHY",
+    "Figure",
+    "agrees",
+    "classes",
+    "cut_parts",
+    "figures",
+    "own_rates",
+    "page",
+    "single_launches",
+]
 
 FIXTURES = Path(__file__).parents[2] / "tests/fixtures/kineto"
 TRACES = (
@@ -40,6 +55,7 @@ BEGINS_EARLIER = ("resnet50",)
 PERCENTILES = {"min": 0.0, "25%": 0.25, "50%": 0.5, "75%": 0.75, "max": 1.0}
 PARTS = {"COMPUTATION": "compute", "COMMUNICATION": "communication", "MEMORY": "memory"}
 LAUNCHES = ("cudaLaunchKernel", "cudaLaunchKernelExC", "cudaMemcpyAsync", "cudaMemsetAsync")
+UNKNOWN_LAUNCHES = ("hipGraphLaunch", "hipModuleLaunchKernel")
 
 
 class Figure(NamedTuple):
@@ -110,12 +126,45 @@ def overlap(one: Trace) -> Iterator[Figure]:
 def kernel_types(one: Trace) -> Iterator[Figure]:
     """Time by what ran together (µs)."""
     ours = {part: ns / 1e3 for part, ns in one.device.parts_ns.items()}
-    theirs = {
+    theirs = _parts(one)
+    for part in sorted(set(ours) | set(theirs)):
+        yield Figure(part, ours.get(part, 0.0), theirs.get(part, 0.0), 1.0)
+
+
+def cut_parts(name: str) -> Iterator[Figure]:
+    """Time by what ran together, every piece between two changes cut to whole microseconds first (µs)."""
+    one = trace(name)
+    ran = one.profile.on(one.device.device)
+    words = np.array(list(map(kernel_class, one.profile.names)))[ran.name]
+    moving = (ran.kind == Kind.COPY) | (ran.kind == Kind.MEMSET)
+    rows = {
+        "compute": ~moving & (words != COLLECTIVE),
+        "communication": ~moving & (words == COLLECTIVE),
+        "memory": moving,
+    }
+    unions = {word: Spans.covered_by(ran.take(some)) for word, some in rows.items()}
+    edges = np.unique(
+        np.concatenate([at for spans in unions.values() for at in (spans.start_ns, spans.end_ns)])
+    )
+    ours: dict[str, int] = {}
+    for start, end in zip(edges[:-1], edges[1:], strict=True):
+        inside = [word for word, spans in unions.items() if _holds(spans, start)]
+        part = "+".join(inside)
+        ours[part] = ours.get(part, 0) + int(end - start) // 1000
+    for part, theirs in _parts(one).items():
+        yield Figure(part, ours[part], theirs)
+
+
+def _holds(spans: Spans, moment: int) -> bool:
+    at = int(np.searchsorted(spans.start_ns, moment, side="right")) - 1
+    return at >= 0 and bool(moment < spans.end_ns[at])
+
+
+def _parts(one: Trace) -> dict[str, float]:
+    return {
         "+".join(PARTS[word] for word in row["kernel_type"].split(" overlapping ")): float(row["sum"])
         for row in _rows(one, "gpu_kernel_breakdown_0")
     }
-    for part in sorted(set(ours) | set(theirs)):
-        yield Figure(part, ours.get(part, 0.0), theirs.get(part, 0.0), 1.0)
 
 
 def kernels(one: Trace) -> Iterator[Figure]:
@@ -157,9 +206,41 @@ def memory_bandwidth(one: Trace) -> Iterator[Figure]:
         yield from _describe(name, rates[rates > 1e-12], described)
 
 
+def own_rates(name: str) -> Iterator[Figure]:
+    """The same with the rates that the profiler wrote, a copy of no time taken for one of 1 µs (GB/s)."""
+    one = trace(name)
+    calls = set(one.profile.activities.correlation.tolist())
+    with gzip.open(FIXTURES / f"{name}.json.gz", "rt") as file:
+        events = [
+            event
+            for event in json.load(file)["traceEvents"]
+            if str(event.get("name")).startswith("Mem") and event["args"].get("correlation") in calls
+        ]
+    for kind, described in _described(one, "memory_bw_summary"):
+        some = [event for event in events if event["name"].startswith(kind)]
+        start = np.array([event["ts"] for event in some])
+        end = start + np.maximum(1, [event["dur"] for event in some])
+        rate = np.array([event["args"]["memory bandwidth (GB/s)"] for event in some])
+        order = np.argsort(np.concatenate((start, end)), kind="stable")
+        summed = np.cumsum(np.concatenate((rate, -rate))[order])
+        yield from _describe(kind, summed[summed > 1e-12], described)
+
+
 def queue_length(one: Trace) -> Iterator[Figure]:
     """Launches waiting, at every change, by stream."""
-    ours = {queue.stream: queue.length.astype(float) for queue in queue_lengths(one.started)}
+    yield from _queues(one, one.started)
+
+
+def single_launches(name: str) -> Iterator[Figure]:
+    """The same for the calls alone that the other tool knows."""
+    one = trace(name)
+    codes = [code for code, shown in enumerate(one.profile.names) if shown in UNKNOWN_LAUNCHES]
+    known = ~np.isin(one.started.calls.name, codes)
+    yield from _queues(one, Pairs(one.started.activities.take(known), one.started.calls.take(known)))
+
+
+def _queues(one: Trace, started: Pairs) -> Iterator[Figure]:
+    ours = {queue.stream: queue.length.astype(float) for queue in queue_lengths(started)}
     for stream, described in _described(one, "queue_length_summary"):
         yield from _describe(f"stream {stream}", ours.get(int(stream), np.zeros(0)), described)
 
@@ -209,8 +290,7 @@ ADDED_UP = (
 )
 OWN_RATE = (
     "These traces have whole microseconds. It takes the rate that the profiler computed from the time before "
-    "rounding; we divide bytes by the time that stands in the file. Counts of changes differ where copies of "
-    "0 µs stand next to each other."
+    "rounding; we divide bytes by the time that stands in the file."
 )
 GRAPHS = (
     "It counts launches of single kernels by CUDA's and some of HIP's names; we count every call that "
@@ -276,6 +356,12 @@ def page() -> str:
     return "\n".join([*lines, "", *(f"{at}. {reason}" for at, reason in enumerate(reasons, 1))])
 
 
+def classes() -> str:
+    """Return the table of kernel classes in Markdown, in the order in which they are tried."""
+    rows = (f"| `{rule.kind}` | {rule.reason} |" for rule in RULES)
+    return "\n".join(["| class | names |", "| --- | --- |", *rows])
+
+
 def _cell(name: str, table: str, reasons: list[str]) -> str:
     found = figures(name, table)
     equal = sum(agrees(figure) for figure in found)
@@ -292,4 +378,4 @@ if __name__ == "__main__":
                 for figure in figures(name, table):
                     if not agrees(figure):
                         print(name, table, figure)
-    print(page())
+    print(page(), classes(), sep="\n\n")

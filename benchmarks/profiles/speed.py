@@ -2,7 +2,7 @@
 
 python -m benchmarks.profiles.speed [TRACE] [--hta PYTHON] [--rounds N]
 
-Each way runs in a process of its own, in turns; printed are the median of wall time and of peak memory,
+Each way runs in a process of its own, in turns; printed are the medians of CPU time and of peak memory,
 without the time that Python and the libraries take to start. PYTHON is an interpreter that has the
 other tool: python -m venv hta && hta/bin/pip install HolisticTraceAnalysis==0.5.0 'pandas<3'
 """
@@ -21,9 +21,9 @@ MEASURE = """
 import json, resource, sys, time
 {imports}
 path = sys.argv[1]
-started = time.perf_counter()
+started = time.process_time()
 {work}
-took = time.perf_counter() - started
+took = time.process_time() - started
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps({{"s": took, "mib": peak / 1024, "idle_us": idle}}))
 """
@@ -36,7 +36,7 @@ OURS = MEASURE.format(
 LOOP = MEASURE.format(
     imports="import gzip",
     work="""
-events = json.loads(gzip.open(path).read())["traceEvents"]
+events = json.loads((gzip.open if path.endswith(".gz") else open)(path, "rb").read())["traceEvents"]
 groups = {"all": [], "compute": [], "communication": [], "memory": []}
 for event in events:
     if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):

@@ -122,3 +122,10 @@ def test_faults_are_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("otel-attrib profile: ")
     assert message in line
+
+
+def test_the_documentation_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """The example of the page is this command's own output."""
+    shown = said(capsys, BERT)
+
+    assert f"```text\n{shown}```" in (FIXTURES.parents[1] / "docs/profiles.md").read_text()

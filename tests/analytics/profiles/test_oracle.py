@@ -4,7 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.profiles.oracle import TABLES, TRACES, WHY, agrees, figures, page
+from benchmarks.profiles.oracle import (
+    TABLES,
+    TRACES,
+    WHY,
+    agrees,
+    classes,
+    cut_parts,
+    figures,
+    own_rates,
+    page,
+    single_launches,
+)
 
 ROOT = Path(__file__).parents[3]
 CASES = [(trace, table) for trace in TRACES for table in TABLES]
@@ -27,3 +38,48 @@ def test_the_main_tables_agree_everywhere(table: str) -> None:
 def test_the_page_is_current() -> None:
     """The table in the documentation is the one that the figures make."""
     assert page() in (ROOT / "docs/profiles.md").read_text()
+
+
+def test_the_classes_of_the_page_are_current() -> None:
+    """The table of kernel classes in the documentation is the one that decides."""
+    assert classes() in (ROOT / "docs/profiles.md").read_text()
+
+
+def test_sums_by_name_agree_where_the_rest_is_grouped() -> None:
+    """Each kernel's sum is the other tool's on every trace, also where its other columns differ."""
+    sums = [
+        figure
+        for trace in TRACES
+        for figure in figures(trace, "gpu_kernel_breakdown (names)")
+        if figure.name.endswith(" sum")
+    ]
+
+    assert len(sums) > 100
+    assert [] == [figure for figure in sums if not agrees(figure)]
+
+
+def test_the_cut_to_microseconds_is_the_whole_difference() -> None:
+    """Cut as the other tool cuts, the parts of every trace are its parts."""
+    for trace in TRACES:
+        for figure in cut_parts(trace):
+            assert figure.theirs == figure.ours, (trace, figure.name)
+
+
+def test_idle_by_reason_adds_up_to_the_same() -> None:
+    """Where one gap's reason differs, the stream's idle time does not."""
+    found = figures("h100_qwen", "idle_time_breakdown")
+
+    assert sum(figure.theirs for figure in found) == pytest.approx(sum(figure.ours for figure in found))
+
+
+def test_with_the_profilers_own_rates_bandwidths_agree() -> None:
+    """Bandwidths of traces of whole microseconds differ by the profiler's own rates and nothing else."""
+    for trace in ("hta_control", "hta_sampled", "resnet50"):
+        apart = [figure for figure in own_rates(trace) if not agrees(figure)]
+        assert [] == apart, trace
+
+
+@pytest.mark.parametrize("trace", ["vllm_decode", "vllm_piecewise"])
+def test_without_graphs_the_queues_agree(trace: str) -> None:
+    """Of the calls alone that the other tool knows, the queue has its length."""
+    assert [] == [figure for figure in single_launches(trace) if not agrees(figure)]

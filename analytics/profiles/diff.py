@@ -20,11 +20,18 @@ from otel_attrib.analytics.profiles.breakdown import breakdowns
 from otel_attrib.analytics.profiles.kernel_class import CLASSES, classes_of
 from otel_attrib.analytics.profiles.steps import Steps, steps_of
 from otel_attrib.analytics.profiles.timeline import Kind, Profile
+from otel_attrib.errors import DataError
 
-__all__ = ["UNTOLD", "Diff", "Moved", "Side", "diff"]
+__all__ = ["ALIKE", "STILL", "UNTOLD", "Diff", "Moved", "Side", "diff"]
 
 UNTOLD: Final = 0.02
 """One step against one step: a smaller change is not told from chance, as runs differ by that much."""
+
+ALIKE: Final = 0.5
+"""Below this share of the time in kernels of both sides, they are different programs."""
+
+STILL: Final = 0.005
+"""GPU time that changed by less than this share has not moved."""
 
 _SPREAD: Final = 0.05
 _SAME_WORK: Final = 0.02
@@ -113,6 +120,17 @@ class Diff:
         return sum(moved.by_duration_ns for moved in self.names)
 
     @property
+    def gpu_moved(self) -> bool:
+        """Return whether the GPU time changed by more than next to nothing."""
+        return abs(self.gpu_delta_ns) > STILL * self.a.gpu_ns
+
+    @property
+    def shared(self) -> float:
+        """Return the share of both sides' GPU time that is in kernels which both have."""
+        both = sum(row.ns_a + row.ns_b for row in self.names if row.count_a and row.count_b)
+        return both / (self.a.gpu_ns + self.b.gpu_ns)
+
+    @property
     def uneven_work(self) -> bool:
         """Return whether the profiles hold different amounts of the same work."""
         return self.work is not None and abs(self.work - 1) > _SAME_WORK
@@ -127,7 +145,10 @@ class Diff:
 
 
 def diff(a: Profile, b: Profile) -> Diff:
-    """Compare two profiles, `a` the reference."""
+    """Compare two profiles, `a` the reference; a `DataError` says which has no kernels."""
+    for profile in (a, b):
+        if not profile.activities.duration_ns[profile.activities.kind == Kind.KERNEL].any():
+            raise DataError(f"{profile.path}: no kernel ran on a device, so there is nothing to compare")
     side_a, side_b = _side(a), _side(b)
     names = _moved(_by_name(a), _by_name(b), side_a.steps, side_b.steps)
     return Diff(

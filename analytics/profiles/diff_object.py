@@ -24,6 +24,7 @@ def diff_object(found: Diff) -> dict[str, Any]:
         "step_change": found.step_change,
         "step_moved": found.step_moved,
         "work": found.work,
+        "shared": found.shared,
         "classes": [_moved(row, "class") for row in found.classes],
         "kernels": [_moved(row, "name") for row in found.names],
     }

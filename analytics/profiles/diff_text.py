@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from otel_attrib.analytics.profiles.diff import UNTOLD, Diff, Moved, Side
+from otel_attrib.analytics.profiles.diff import ALIKE, UNTOLD, Diff, Moved, Side
 from otel_attrib.analytics.wording import percent, wrapped
 
 __all__ = ["answer", "diff_lines", "short_name"]
@@ -29,11 +29,15 @@ def _step(found: Diff) -> str:
 
 
 def _meaning(found: Diff) -> str:
+    if found.shared < ALIKE:
+        return f"different programs, {percent(found.shared)} of the time in kernels of both"
     if found.uneven_work and found.work is not None:
         more = "more" if found.work > 1 else "less"
         return f"B holds {percent(abs(found.work - 1))} {more} of the same work"
-    saved, moved = found.gpu_delta_ns < 0, found.step_moved
-    if not moved:
+    if not found.gpu_moved:
+        return "the change is outside the kernels" if found.step_moved else "nothing moved"
+    saved = found.gpu_delta_ns < 0
+    if not found.step_moved:
         return f"the {'saving' if saved else 'extra time'} is not on the critical path"
     if saved == (found.step_delta_ns < 0):
         return "the step followed the GPU"
@@ -77,13 +81,13 @@ def _accounts(found: Diff) -> Iterator[str]:
 
 
 def _table(head: str, rows: Sequence[Moved]) -> Iterator[str]:
-    yield f"{head:{_NAME}}{'A ms':>10}{'B ms':>10}{'change':>10}{'launches':>14}{'each':>6}"
+    yield f"{head:{_NAME}}{'A ms':>10}{'B ms':>10}{'change':>10}{'launches':>13}{'each':>7}"
     for row in rows[:_ROWS]:
         name = short_name(row.name).replace("_", " ") if head != "kernel" else short_name(row.name)
         launches = f"{_count(row.count_a)}→{_count(row.count_b)}"
         yield (
             f"{name[: _NAME - 1]:{_NAME}}{row.ns_a / 1e6:>10,.2f}{row.ns_b / 1e6:>10,.2f}"
-            f"{row.delta_ns / 1e6:>+10,.2f}{launches:>14}{_each(row):>6}"
+            f"{row.delta_ns / 1e6:>+10,.2f}{launches:>13}{_each(row):>7}"
         )
     if len(rows) > _ROWS:
         rest = sum(row.delta_ns for row in rows[_ROWS:])
@@ -95,8 +99,8 @@ def _each(row: Moved) -> str:
         return "new"
     if not row.count_b:
         return "gone"
-    change = (row.ns_b / row.count_b) / (row.ns_a / row.count_a) - 1 if row.ns_a else 0.0
-    return f"{change:+.0%}"
+    ratio = (row.ns_b / row.count_b) / (row.ns_a / row.count_a) if row.ns_a else 1.0
+    return f"{100 * (ratio - 1):+.0f}%" if ratio < 10 else f"×{ratio:.0f}"
 
 
 def _notes(found: Diff) -> Iterator[str]:
@@ -133,7 +137,8 @@ def short_name(name: str) -> str:
 
 
 def _ms(ns: float) -> str:
-    return f"{ns / 1e6:+,.1f} ms".replace("-", "−")
+    told = f"{ns / 1e6:+,.1f} ms" if abs(ns) >= 1e5 else f"{ns / 1e3:+,.1f} µs"
+    return told.replace("-", "−")
 
 
 def _percent(share: float) -> str:

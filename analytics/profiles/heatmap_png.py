@@ -22,12 +22,12 @@ def heatmap_png(found: Heatmap) -> bytes:
     figure = Figure(figsize=(_INCHES, 1.4 + _LANE * max(len(found.lanes), 1)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    span = found.span_ns / 1e6
+    span, lanes = found.span_ns / 1e6 or 1.0, max(len(found.lanes), 1)
     axes.imshow(
         _image(found),
         aspect="auto",
         interpolation="nearest",
-        extent=(0.0, span, len(found.lanes) - 0.5, -0.5),
+        extent=(0.0, span, lanes - 0.5, -0.5),
     )
     axes.set_yticks(range(len(found.lanes)), [lane.label for lane in found.lanes], fontsize=8)
     for tick, lane in zip(axes.get_yticklabels(), found.lanes, strict=True):

@@ -36,7 +36,7 @@ def answer(devices: Sequence[Limits]) -> str:
         if one.roofs:
             roof, total = one.roofs[0], sum(roof.time_ns for roof in one.roofs)
             kind = roof.kind.replace("_", " ")
-            subject = f"{kind}, {percent(roof.time_ns / total)} of the compute time"
+            subject = f"{kind}, {percent(roof.time_ns / max(total, 1))} of the compute time"
             return f"GPU {one.device}: {_said(roof, subject)}"
     return "no kernels that compute in this profile"
 

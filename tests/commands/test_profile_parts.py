@@ -1,5 +1,6 @@
 """`profile diff`, `roofline` and `heatmap` as a user calls them, on recorded profiles."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -39,6 +40,19 @@ def test_answer_first_and_json(
     assert lines[0].startswith(first)
     assert all(len(line) <= 80 for line in lines)
     assert f"otel-attrib/{schema}" == told["schema"]
+
+
+@pytest.mark.parametrize(
+    "words", [("diff", BEFORE, AFTER), ("roofline", QWEN), ("heatmap", BEFORE)], ids=lambda w: w[0]
+)
+def test_ascii_output(monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]) -> None:
+    """Where standard output knows ASCII alone, every sign has a stand-in."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", write_through=True))
+
+    assert 0 == main(["profile", *words])
+    assert b"?" not in written.getvalue()
+    assert len(written.getvalue()) > 100
 
 
 def test_pictures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

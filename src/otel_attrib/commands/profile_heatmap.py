@@ -25,6 +25,7 @@ def run(args: argparse.Namespace, files: Sequence[str]) -> int:
     from otel_attrib.analytics.profiles.heatmap import answer, heatmap
     from otel_attrib.analytics.profiles.heatmap_object import heatmap_object
     from otel_attrib.analytics.profiles.read import read_profile
+    from otel_attrib.commands.printable import printable
     from otel_attrib.errors import UsageError
 
     if len(files) != 1:
@@ -43,9 +44,9 @@ def run(args: argparse.Namespace, files: Sequence[str]) -> int:
         return 0
     if args.html or args.png:
         written = " and ".join(name for name in (args.png, args.html) if name)
-        print(f"{answer(found)}; written to {written}")
+        print(printable(f"{answer(found)}; written to {written}"))
     else:
-        print("\n".join(heatmap_text.heatmap_lines(found, blocks=_blocks())))
+        print(printable("\n".join(heatmap_text.heatmap_lines(found, blocks=_blocks()))))
     return 0
 
 

@@ -26,6 +26,7 @@ def run(args: argparse.Namespace, files: Sequence[str]) -> int:
     from otel_attrib.analytics.profiles.links import parse_link
     from otel_attrib.analytics.profiles.read import read_profile
     from otel_attrib.analytics.profiles.roofline_text import limit_lines
+    from otel_attrib.commands.printable import printable
     from otel_attrib.errors import UsageError
 
     if len(files) != 1:
@@ -33,7 +34,8 @@ def run(args: argparse.Namespace, files: Sequence[str]) -> int:
     card = card_named(args.card) if args.card else None
     link = parse_link(args.link) if args.link else None
     found = limits(read_profile(files[0]), card, link)
-    print(
-        json.dumps(limits_object(found), ensure_ascii=False) if args.json else "\n".join(limit_lines(found))
-    )
+    if args.json:
+        print(json.dumps(limits_object(found), ensure_ascii=False))
+    else:
+        print(printable("\n".join(limit_lines(found))))
     return 0

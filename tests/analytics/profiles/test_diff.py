@@ -12,6 +12,7 @@ from otel_attrib.analytics.profiles.diff import Diff, diff
 from otel_attrib.analytics.profiles.diff_object import diff_object
 from otel_attrib.analytics.profiles.diff_text import answer, diff_lines, short_name
 from otel_attrib.analytics.profiles.read import read_profile
+from otel_attrib.errors import DataError
 
 NSYS = Path(__file__).parents[2] / "fixtures/nsys"
 SIDES = ("before", "after")
@@ -132,16 +133,18 @@ def steps(tmp_path: Path, name: str, count: int, kernels: int, us: float, step_u
     [
         (
             (5, 4, 8.0, 100.0),
-            "GPU time −0.0 ms, step unchanged (+0.00 %): the saving is not on the critical path",
+            "GPU time −8.0 µs, step unchanged (+0.00 %): the saving is not on the critical path",
         ),
-        ((5, 4, 8.0, 92.0), "GPU time −0.0 ms, step −0.0 ms (−8.00 %): the step followed the GPU"),
-        ((9, 4, 10.0, 100.0), "GPU time +0.0 ms, step unchanged"),
+        ((5, 4, 8.0, 92.0), "GPU time −8.0 µs, step −8.0 µs (−8.00 %): the step followed the GPU"),
+        ((9, 4, 10.0, 100.0), "GPU time +0.0 µs, step unchanged (+0.02 %): nothing moved"),
+        ((5, 4, 10.0, 90.0), "GPU time +0.0 µs, step −10.0 µs (−10.00 %): the change is outside the kernels"),
+        ((5, 4, 8.0, 120.0), "GPU time −8.0 µs, step +20.0 µs (+20.00 %): the step went the other way"),
         (
             (5, 8, 10.0, 180.0),
-            "GPU time +0.0 ms, step +0.1 ms (+80.00 %): B holds 100 % more of the same work",
+            "GPU time +40.0 µs, step +80.1 µs (+80.00 %): B holds 100 % more of the same work",
         ),
     ],
-    ids=["off the critical path", "on it", "more steps of the same", "twice the work"],
+    ids=["off the path", "on it", "more steps of the same", "idle", "against it", "twice the work"],
 )
 def test_steps_are_divided_out(tmp_path: Path, b: tuple[int, int, float, float], said: str) -> None:
     """With marked steps both sides are counted a step; what is said follows from both changes."""
@@ -151,6 +154,27 @@ def test_steps_are_divided_out(tmp_path: Path, b: tuple[int, int, float, float],
     assert (5, b[0]) == (found.a.steps, found.b.steps)
     assert 4 == found.a.kernels
     assert answer(found).startswith(said)
+
+
+def test_different_programs() -> None:
+    """Two models are not a before and an after: the answer says how little they share."""
+    kineto = NSYS.parent / "kineto"
+    found = diff(read_profile(kineto / "h100_bert.json.gz"), read_profile(kineto / "h100_qwen.json.gz"))
+
+    assert found.shared < 0.5
+    assert "different programs" in answer(found)
+    assert found.work is None
+
+
+def test_nothing_to_compare(tmp_path: Path) -> None:
+    """A profile of the host alone is refused by name."""
+    path = tmp_path / "cpu.json"
+    call = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {}}
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [call]}))
+    profile = read_profile(path)
+
+    with pytest.raises(DataError, match=r"cpu\.json: no kernel ran on a device"):
+        diff(profile, profile)
 
 
 def test_short_names() -> None:

@@ -160,6 +160,21 @@ def test_png_holds_the_shares(tmp_path: Path) -> None:
     assert 1 == pytest.approx(pale / blue, abs=0.02)
 
 
+@pytest.mark.parametrize("category", ["cpu_op", "kernel"], ids=["no device", "no time"])
+def test_nothing_to_draw(tmp_path: Path, category: str) -> None:
+    """Profiles without activity, or of no length, are drawn as what they are."""
+    args = {"device": 0, "stream": 7}
+    event = {"ph": "X", "cat": category, "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 0, "args": args}
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [event]}))
+    found = heatmap(read_profile(path), 20)
+
+    assert b"\x89PNG" == heatmap_png(found)[:4]
+    assert "</html>" in heatmap_html(found)
+    assert ["0 %" in answer(found)] == ["device" in {lane.kind for lane in found.lanes}]
+    assert list(heatmap_lines(found))
+
+
 def test_object(profile: Profile) -> None:
     """The object has as many shares as cells, each between 0 and 1."""
     told = json.loads(json.dumps(heatmap_object(heatmap(profile, 12))))

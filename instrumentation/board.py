@@ -90,7 +90,7 @@ def indices(devices: str) -> str:
 
 
 def cards_of(devices: str) -> tuple[str, ...]:
-    """Return the cards of a device set: `node3:0,1` and `GPU-0,GPU-1` are both 0 and 1, `node3:0:2` is 0:2."""
+    """Return the cards of a device set: `node3:0,1` and `GPU-0,GPU-1` are 0 and 1, `node3:0:2` is 0:2."""
     node, colon, after = devices.partition(":")
     words = (after if colon and not node.isdigit() else devices).split(",")
     return tuple(word.strip().removeprefix("GPU-") for word in words if word.strip())

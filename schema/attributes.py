@@ -275,7 +275,10 @@ GPU_UTILIZATION = _add("slatag.gpu_utilization", "double", "1", "Time with a ker
 SM_CLOCK_MHZ = _add("slatag.sm_clock_mhz", "double", "MHz", "SM clock of its slowest card, mean over time")
 GPU_THROTTLED = _add("slatag.gpu_throttled", "double", "1", "Share of its time that the worst card throttled")
 RUN_QUEUE_WAIT_US = _add(
-    "slatag.run_queue_wait_us", "double", "us", "Engine threads of the host ready to run and waiting for a CPU"
+    "slatag.run_queue_wait_us",
+    "double",
+    "us",
+    "Engine threads of the host ready to run and waiting for a CPU",
 )
 EVIDENCE_COVERAGE = _add(
     "slatag.evidence_coverage", "double", "1", "Share of the request that these readings stand for, the least"
@@ -317,7 +320,10 @@ HW_ID = _add("hw.id", "string", "", "Device; column `device` of `samples`", _SEM
 HW_TYPE = _add("hw.type", "string", "", "gpu, cpu, network, …", _SEMCONV, "metric")
 HW_NAME = _add("hw.name", "string", "", "Name of the device", _SEMCONV, "metric")
 GPU_UUID = _add(
-    "slatag.gpu.uuid", "string", "", "UUID of the card or MIG instance, as CUDA_VISIBLE_DEVICES may name it",
+    "slatag.gpu.uuid",
+    "string",
+    "",
+    "UUID of the card or MIG instance, as CUDA_VISIBLE_DEVICES may name it",
     where="metric",
 )
 HW_STATE = _add("hw.state", "string", "", "ok, degraded or failed", _SEMCONV, "metric")
@@ -329,7 +335,11 @@ INTERCONNECT_TYPE = _add(
 )
 LINK = _add("slatag.link", "string", "", "Number of one link of a card", where="metric")
 CLOCK_UNCERTAINTY_US = _add(
-    "slatag.clock_uncertainty_us", "double", "us", "How far the clock of this sample may be off", where="metric"
+    "slatag.clock_uncertainty_us",
+    "double",
+    "us",
+    "How far the clock of this sample may be off",
+    where="metric",
 )
 
 # The part of a host that a counter is of.
@@ -375,7 +385,11 @@ ACTIVITY = _add(
     where="metric",
 )
 PROFILE_ID = _add(
-    "slatag.profile.id", "string", "", "The imported profile: 12 digits of its content's SHA-256", where="metric"
+    "slatag.profile.id",
+    "string",
+    "",
+    "The imported profile: 12 digits of its content's SHA-256",
+    where="metric",
 )
 NETWORK_IO_DIRECTION = _add("network.io.direction", "string", "", "transmit or receive", _SEMCONV, "metric")
 NET_NAMESPACE = _add(
@@ -404,10 +418,18 @@ NCCL_CALL = _add(
 )
 SERVER_PORT = _add("server.port", "int", "", "Port on which an engine serves requests", _SEMCONV, "metric")
 FLOW = _add(
-    "slatag.flow", "string", "", "Tenant whose traffic it is, as the given map of addresses says", where="metric"
+    "slatag.flow",
+    "string",
+    "",
+    "Tenant whose traffic it is, as the given map of addresses says",
+    where="metric",
 )
 AGENT_SOURCE = _add(
-    "slatag.agent.source", "string", "", "Which of the agent's sources a figure of its own is about", where="metric"
+    "slatag.agent.source",
+    "string",
+    "",
+    "Which of the agent's sources a figure of its own is about",
+    where="metric",
 )
 
 ATTRIBUTES: Final[tuple[Attribute, ...]] = tuple(_registry)

@@ -297,9 +297,12 @@ def _inside(left: _Bracket, right: _Bracket, begin: int, until: int) -> float:
     """Return the ns from `begin` to `until`, those at the edges weighted by their share of the gap there."""
     if left.before[1] == right.before[1]:
         return (until - begin) ** 2 / max(1.0, left.after[1] - left.before[1])
-    edges = (left.after[1] - begin, left.after[1] - left.before[1]), (
-        until - right.before[1],
-        right.after[1] - right.before[1],
+    edges = (
+        (left.after[1] - begin, left.after[1] - left.before[1]),
+        (
+            until - right.before[1],
+            right.after[1] - right.before[1],
+        ),
     )
     return right.before[1] - left.after[1] + sum(part**2 / max(1.0, gap) for part, gap in edges)
 

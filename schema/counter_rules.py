@@ -23,7 +23,7 @@ SUMMED: Final = frozenset(
         "send_queue",
     }
 )
-"""Gauges of which one place may have several series that add up: a throttle reason, a link, a process each."""
+"""Gauges of which one place may have several series that add up: one a reason, a link, a process."""
 
 MEANS: Final = frozenset(
     {

@@ -133,7 +133,9 @@ def _steps(entries: Sequence[journal.Entry], layout: Layout) -> Iterator[tuple[M
 def _applied(entries: Sequence[journal.Entry]) -> set[int]:
     """Return the versions that need not run; a repeatable one must be as it was applied last."""
     last = {entry.version: entry.checksum for entry in entries}
-    changed = {one.version for one in migrations() if one.repeatable and last.get(one.version) != one.checksum}
+    changed = {
+        one.version for one in migrations() if one.repeatable and last.get(one.version) != one.checksum
+    }
     return set(last) - changed
 
 

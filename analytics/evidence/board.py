@@ -3,9 +3,10 @@
 `read_board` takes the `samples` of a window. A gauge becomes its time-weighted mean in each cell of time, a
 total its increase a second (a fall is a restart: what it shows after it counts from nought). Series that
 share a counter, node and device are added (totals, and what `counter_rules.SUMMED` names) or averaged (other
-gauges); of several sources of one counter one is read, the same on both sides of a comparison. A cell without a reading is NaN, which is *missing*, never nought; a gauge holds its last reading for six cells, so
-that a counter read every 10 s or minute still covers the grid. A reading above `Counter.most` is no
-measurement: refused and counted.
+gauges); of several sources of one counter one is read, the same on both sides of a comparison. A cell without
+a reading is NaN, which is *missing*, never nought; a gauge holds its last reading for six cells, so that a
+counter read every 10 s or minute still covers the grid. A reading above `Counter.most` is no measurement:
+refused and counted.
 
 Cost: one sort of the samples; 1M rows in under a second on one core.
 """

@@ -76,9 +76,7 @@ class Readings:
         return np.cumsum(change) - 1, np.flatnonzero(change)
 
 
-def read_series(
-    samples: pa.Table, counters: Sequence[Counter] = COUNTERS
-) -> tuple[Readings, float | None]:
+def read_series(samples: pa.Table, counters: Sequence[Counter] = COUNTERS) -> tuple[Readings, float | None]:
     """Return the readings of these counters, and the largest clock uncertainty that they tell of (µs).
 
     `Readings.counter` holds places in `counters`.
@@ -108,7 +106,7 @@ def read_series(
 
 
 def clock_by_node(samples: pa.Table) -> dict[str, float]:
-    """Return node → the largest clock uncertainty (µs) that its samples carry; those that carry none are absent."""
+    """Return node → the largest clock uncertainty (µs) that its samples carry, if any does."""
     if not samples.num_rows or "attributes" not in samples.column_names:
         return {}
     numbers, items = _Bag.of(samples).words(CLOCK_UNCERTAINTY_US)
@@ -125,8 +123,8 @@ def clock_by_node(samples: pa.Table) -> dict[str, float]:
 def one_source(*readings: Readings) -> tuple[Readings, ...]:
     """Drop all but one source of each counter and place, the same in all of `readings`.
 
-    Sources of one counter read the same thing, so their sum would count it twice. That one stays which has the
-    most readings where it has the fewest; of equals the first by name.
+    Sources of one counter read the same thing, so their sum would count it twice. The one with the most
+    readings where it has the fewest stays; of equals the first by name.
     """
     if all(len(each.sources) < 2 for each in readings):
         return readings

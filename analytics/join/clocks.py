@@ -1,8 +1,8 @@
 """How far two clocks may be apart: what must be known before times of two nodes are set against each other.
 
 One node is one clock, whoever reads it: the difference is 0. Of two nodes it is at most the sum of what each
-says of its own (`slatag.clock.uncertainty` in seconds, or `slatag.clock_uncertainty_us` on its samples); where
-one says nothing it is unknown, which is not nought.
+says of its own (`slatag.clock.uncertainty` in seconds, or `slatag.clock_uncertainty_us` on its samples);
+where one says nothing it is unknown, which is not nought.
 """
 
 from collections.abc import Mapping

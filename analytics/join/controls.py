@@ -42,7 +42,9 @@ def scale_of(counter: Counter, level: float, *groups: Sequence[float]) -> float:
     return max([floor, *spreads])
 
 
-def control(counter: Counter, rate: float, others: Sequence[float], scale: float, length_us: float) -> Control:
+def control(
+    counter: Counter, rate: float, others: Sequence[float], scale: float, length_us: float
+) -> Control:
     """Return one group of controls for a rate (a level, for gauges)."""
     median = float(np.median(others))
     shown = median * length_us / 1e6 if counter.kind == "total" else median

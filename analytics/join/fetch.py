@@ -64,9 +64,7 @@ def _in_cells(store: Store, bounds: Mapping[str, Any], asked: Mapping[str, Any])
     return plain(store.arrow(sql, {**bounds, **asked, "totals": TOTALS, "cell_us": cell_us}))
 
 
-def fetch_before(
-    store: Store, request: Mapping[str, Any], back_us: int, most: int
-) -> list[dict[str, Any]]:
+def fetch_before(store: Store, request: Mapping[str, Any], back_us: int, most: int) -> list[dict[str, Any]]:
     """Fetch the earlier requests of the same engine that are most like this one, `most` of them."""
     prompt = float(request["prompt_tokens"] or 0)
     names = ("service", "model", "node", "gpu_set", "replica")
@@ -83,7 +81,7 @@ def fetch_before(
 def fetch_beside(
     store: Store, request: Mapping[str, Any], stretch: Stretch, margin_us: int, most: int
 ) -> list[dict[str, Any]]:
-    """Fetch the engines that served the same model around a stretch of time, this request's own among them."""
+    """Fetch the engines that served the same model around a stretch of time, its own among them."""
     asked = {
         "model": request["model"],
         "from_us": stretch.start_us - margin_us,

@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def badness(self) -> float:
-        """Return the deviation for the worse: towards the counter's bad side, either side where it has none."""
+        """Return the deviation for the worse: towards the counter's bad side; 0 where it has none."""
         z = self.z or 0.0
         return z * self.counter.bad if self.counter.bad else 0.0
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from otel_attrib.analytics.columns import Floats, Ints
+from otel_attrib.analytics.columns import Flags, Floats, Ints
 from otel_attrib.analytics.evidence.series import Readings
 from otel_attrib.analytics.join.measure import Measured, increase, level
 from otel_attrib.analytics.join.places import Place
@@ -84,7 +84,7 @@ def _of_counter(
 
 
 def _known(series: Sequence[Measured]) -> Ints:
-    return np.sum([~np.isnan(each.value) for each in series], axis=0, dtype=np.int64)
+    return np.asarray(np.sum([~np.isnan(each.value) for each in series], axis=0), dtype=np.int64)
 
 
 def _measured(
@@ -97,7 +97,7 @@ def _measured(
     return found if not slack else _placed(found, (stretches[1] - stretches[0]) >= LEAST_LENGTHS * slack)
 
 
-def _placed(found: Measured, long_enough: Floats) -> Measured:
+def _placed(found: Measured, long_enough: Flags) -> Measured:
     """Take away what is shorter than the clocks allow to be placed."""
     columns = (np.where(long_enough, column, np.nan) for column in (found.value, found.low, found.high))
     value, low, high = columns
@@ -107,23 +107,26 @@ def _placed(found: Measured, long_enough: Floats) -> Measured:
 def _combined(counter: Counter, series: Sequence[Measured]) -> Measured:
     """Add or average what is known of the series; the coverage is that of the best."""
     if len(series) == 1:
-        only = series[0]
-        return Measured(*(_capped(counter, each) for each in (only.value, only.low, only.high)), only.coverage)
+        return _capped(counter, series[0])
     known = np.array([~np.isnan(each.value) for each in series])
     parts = np.maximum(known.sum(axis=0), 1) if not summed(counter) else 1
     value, low = (
-        np.where(known.any(axis=0), np.nansum([getattr(each, name) for each in series], axis=0) / parts, np.nan)
+        np.where(
+            known.any(axis=0), np.nansum([getattr(each, name) for each in series], axis=0) / parts, np.nan
+        )
         for name in ("value", "low")
     )
     # One series without an upper bound leaves the sum without one.
     open_ended = (known & np.isnan([each.high for each in series])).any(axis=0)
     high = np.where(open_ended, np.nan, np.nansum([each.high for each in series], axis=0) / parts)
     high = np.where(known.any(axis=0), high, np.nan)
-    return Measured(
-        *(_capped(counter, each) for each in (value, low, high)),
-        np.max([each.coverage for each in series], axis=0),
-    )
+    coverage = np.asarray(np.max([each.coverage for each in series], axis=0))
+    return _capped(counter, Measured(value, low, high, coverage))
 
 
-def _capped(counter: Counter, values: Floats) -> Floats:
-    return np.minimum(values, counter.most) if counter.kind == "gauge" else values
+def _capped(counter: Counter, found: Measured) -> Measured:
+    """Return a gauge that is not above what it can be: several reasons may add up to more than 1."""
+    if counter.kind == "total":
+        return found
+    value, low, high = (np.minimum(each, counter.most) for each in (found.value, found.low, found.high))
+    return Measured(value, low, high, found.coverage)

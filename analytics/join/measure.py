@@ -6,7 +6,7 @@ and what those around it allow. A gauge holds its reading, for no longer than it
 (half as long again); `low` and `high` are the readings that had a part in it.
 
 `coverage` is the share of the stretch that readings stand for, each weighted by the part of its own span that
-lies inside: 1 when readings lie at both ends, near 1 when the stretch is many readings long, and a tenth for a
+lies inside: 1 when readings lie at both ends, near 1 when the stretch is many readings long, a tenth for a
 stretch of 50 ms between two readings half a second apart, which say nothing of it in particular.
 
 Everything is linear in the number of readings; a stretch costs a binary search.
@@ -51,10 +51,15 @@ def increase(time: Ints, value: Floats, start: Ints, end: Ints, wraps: bool, sla
     between = np.interp(right - time[0], at, grown) - np.interp(left - time[0], at, grown)
     return Measured(
         value=np.where(known, between, np.nan),
-        low=np.where(known, _least(time, grown, start + slack, end - slack), np.nan),
-        high=np.where(known, _most(time, grown, start - slack, end + slack), np.nan),
+        low=np.where(known, _least(time, grown, *_moved(start, end, slack)), np.nan),
+        high=np.where(known, _most(time, grown, *_moved(start, end, -slack)), np.nan),
         coverage=np.where(known, _inside(time[:-1], time[1:], left, right) / (end - start), 0.0),
     )
+
+
+def _moved(start: Ints, end: Ints, inwards: float) -> tuple[Floats, Floats]:
+    """Return stretches whose ends lie so far further inwards."""
+    return np.asarray(start + inwards, dtype=np.float64), np.asarray(end - inwards, dtype=np.float64)
 
 
 def _least(time: Ints, grown: Floats, start: Floats, end: Floats) -> Floats:
@@ -85,7 +90,7 @@ def level(
     total = _upto(begins, ends, area, value, end) - _upto(begins, ends, area, value, start)
     mean = np.full(start.size, np.nan)
     np.divide(total, seconds, out=mean, where=seconds > 0)
-    low, high = _extremes(begins, ends, value, start - slack, end + slack)
+    low, high = _extremes(begins, ends, value, *_moved(start, end, -slack))
     return Measured(
         value=mean,
         low=np.where(seconds > 0, np.minimum(low, mean), np.nan),
@@ -99,9 +104,8 @@ def _spans(time: Ints, means: bool) -> tuple[Floats, Floats]:
     gaps = np.diff(time)
     hold = float(HOLD_US if not gaps.size else min(HOLD_US, JITTER * np.sort(gaps)[gaps.size // 2]))
     reach = np.append(np.minimum(gaps, hold), hold)
-    if means:
-        return time - np.roll(reach, 1), time.astype(np.float64)
-    return time.astype(np.float64), time + reach
+    at = time.astype(np.float64)
+    return (at - np.roll(reach, 1), at) if means else (at, at + reach)
 
 
 def _upto(begins: Floats, ends: Floats, sums: Floats, height: Floats | None, at: Ints) -> Floats:

@@ -13,7 +13,7 @@ BYTES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
 def written(counter: Counter, value: float, others: Sequence[float | None]) -> tuple[str, list[str]]:
-    """Write a value with its unit, and others of the same counter in the same unit without it; '' for None."""
+    """Write a value with its unit, and others of the same counter in that unit without it; '' for None."""
     scale, unit = _scaled(counter, value)
     return f"{digits(scale * value)}{unit}", ["" if each is None else digits(scale * each) for each in others]
 

@@ -103,9 +103,7 @@ def _bounds(stretches: Sequence[Stretch]) -> tuple[Ints, Ints]:
     return start, np.array([stretch.end_us for stretch in stretches], dtype=np.int64)
 
 
-def _finding(
-    joined: Joined, number: int, stretch: Stretch, before: Rates, beside: Rates
-) -> Finding | None:
+def _finding(joined: Joined, number: int, stretch: Stretch, before: Rates, beside: Rates) -> Finding | None:
     """Return one row with its controls; None where the counter is not known in the stage."""
     value = float(joined.measured.value[number])
     if isnan(value):

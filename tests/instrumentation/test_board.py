@@ -26,7 +26,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def written(path: Path, **cards: dict[str, float]) -> int:
-    """A board of the last ten seconds: each card's means (`host` for the host); returns the last slot's time."""
+    """A board of the last ten seconds: each card's means (`host` for the host); returns its end."""
     writer, now = Writer(path), monotonic_ns()
     for card, means in cards.items():
         ring = writer.ring("" if card == "host" else card.removeprefix("c"), means)
@@ -39,7 +39,7 @@ def written(path: Path, **cards: dict[str, float]) -> int:
 
 
 def test_means_of_a_request(path: Path) -> None:
-    """Means over its cards; the slowest clock, the most throttled card; waiting as µs of the whole request."""
+    """Means over its cards; the slowest clock, the most throttled card; waiting as µs of the whole."""
     other = {name: value / 2 for name, value in CARD.items()}
     now = written(
         path,
@@ -93,7 +93,7 @@ def test_cards_that_are_not_known(path: Path) -> None:
 
 
 def test_no_board_is_no_fault(path: Path) -> None:
-    """No file, a foreign file, a board of another boot: nothing is said, and nothing is counted as a fault."""
+    """No file, a foreign file, a board of another boot: nothing is said, no fault is counted."""
     now = monotonic_ns()
     assert {} == seen(now - 1000 * MS, now, "n1:0")
     for make in (lambda: path.write_bytes(b"foreign"), lambda: Writer(path, boot="another")):

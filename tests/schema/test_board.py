@@ -62,7 +62,7 @@ def test_between_two_slots(path: Path) -> None:
 
     (found,) = Reader(path).between("0", 10**9 + 140 * MS, 10**9 + 150 * MS)
 
-    assert (pytest.approx(10.0), pytest.approx(0.01)) == (found.grown["gpu_clock"], found.known)
+    assert pytest.approx((10.0, 0.01)) == (found.grown["gpu_clock"], found.known)
     assert pytest.approx(0.1) == found.coverage
 
 

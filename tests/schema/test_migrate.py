@@ -193,7 +193,7 @@ def test_checksum_covers_fragments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_views_are_made_anew_when_they_change(empty_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A repeatable migration that has changed is pending, not refused, and runs alone; then all is applied."""
+    """A repeatable migration that has changed is pending, not refused, runs alone, and then is applied."""
     migrate(empty_store)
     known = migrations()
     (views,) = (one for one in known if one.repeatable)

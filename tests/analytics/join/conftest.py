@@ -82,9 +82,9 @@ def random_fleet() -> Callable[[int], tuple[dict[str, Any], Rows]]:
 
 
 def make_random(seed: int) -> tuple[dict[str, Any], Rows]:
-    """Return a request at a random moment with random stages, and samples with all that can be odd in them."""
+    """Return a request at a random moment with random stages, and samples with all that can be odd."""
     rng = np.random.default_rng(seed)
-    stages = {f"{stage}_us": float(rng.integers(0, 10**9) / 1e3) for stage in STAGES}
+    stages: dict[str, float | None] = {f"{stage}_us": float(rng.integers(0, 10**9) / 1e3) for stage in STAGES}
     for stage in rng.choice(STAGES[:-1], rng.integers(0, 4), replace=False):
         stages[f"{stage}_us"] = None
     ttft = sum(us for us in stages.values() if us is not None)
@@ -104,7 +104,7 @@ def make_random(seed: int) -> tuple[dict[str, Any], Rows]:
 
 
 def _series(rng: np.random.Generator, key: str, node: str, device: str) -> Rows:
-    """One to three series of one counter: steady or with holes, restarts, wraps, twice at one time, nonsense."""
+    """One to three series of one counter: steady or with restarts, wraps, twice at one time, nonsense."""
     counter, rows = registered(key), []
     for number in range(rng.integers(1, 4)):
         every = int(10 ** rng.uniform(4.5, 7.3))
@@ -113,7 +113,9 @@ def _series(rng: np.random.Generator, key: str, node: str, device: str) -> Rows:
         if counter.kind == "total":
             value = np.cumsum(rng.uniform(0, 5, n)) + float(rng.choice([0.0, 4_294_967_200.0]))
             value = np.where(value >= 2**32, value - 2**32, value)
-            value[n // 2 :] = np.cumsum(rng.uniform(0, 5, n - n // 2)) if rng.random() < 0.3 else value[n // 2 :]
+            value[n // 2 :] = (
+                np.cumsum(rng.uniform(0, 5, n - n // 2)) if rng.random() < 0.3 else value[n // 2 :]
+            )
         else:
             value = rng.uniform(0, min(1.05 * counter.most, 100.0), n)
         if n > 3 and rng.random() < 0.3:
@@ -125,6 +127,7 @@ def _series(rng: np.random.Generator, key: str, node: str, device: str) -> Rows:
         if rng.random() < 0.2:
             attributes |= {"slatag.clock_uncertainty_us": str(int(rng.integers(1, 2000)))}
         rows += [
-            (int(at), key, node, device, float(number), attributes) for at, number in zip(time, value, strict=True)
+            (int(at), key, node, device, float(number), attributes)
+            for at, number in zip(time, value, strict=True)
         ]
     return rows

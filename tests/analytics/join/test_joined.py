@@ -36,7 +36,9 @@ def table(rows: Sequence[Row]) -> pa.Table:
     )
 
 
-def joined(rows: Sequence[Row], places: Sequence[tuple[str, str]], **more: Any) -> dict[tuple[str, str], Joined]:
+def joined(
+    rows: Sequence[Row], places: Sequence[tuple[str, str]], **more: Any
+) -> dict[tuple[str, str], Joined]:
     """Every counter of these places from second 2 to second 6, by key and device."""
     (readings,) = one_source(read_series(table(rows), EVERY_COUNTER)[0])
     found = join(readings, places, np.array([2 * SECOND]), np.array([6 * SECOND]), **more)
@@ -68,7 +70,9 @@ def test_a_process_that_begins_meanwhile() -> None:
     """A process that starts inside the stretch adds what it was seen to add."""
     rows = total("run_queue_wait", 0.1, process__pid="1") + total("run_queue_wait", 0.2, process__pid="2")[4:]
 
-    assert pytest.approx(4 * 0.1 + 2 * 0.2) == joined(rows, [("n1", "")])["run_queue_wait", ""].measured.value[0]
+    assert (
+        pytest.approx(4 * 0.1 + 2 * 0.2) == joined(rows, [("n1", "")])["run_queue_wait", ""].measured.value[0]
+    )
 
 
 def test_links_and_reasons_add_up_and_levels_do_not() -> None:
@@ -92,7 +96,7 @@ def test_links_and_reasons_add_up_and_levels_do_not() -> None:
 
 
 def test_two_sources_count_once() -> None:
-    """The same wait by eBPF and by /proc is the wait, not twice the wait; the one read more often is taken."""
+    """The same wait by eBPF and by /proc is the wait, not twice; the one read more often is taken."""
     rows = total("run_queue_wait", 0.2) + total("run_queue_wait", 0.21, slatag__source="ebpf")[:9]
 
     assert pytest.approx(0.8) == joined(rows, [("n1", "")])["run_queue_wait", ""].measured.value[0]
@@ -107,7 +111,7 @@ def test_what_is_no_measurement_does_not_count() -> None:
 
 
 def test_another_clock() -> None:
-    """On a clock that may be off, bounds widen; off by a quarter of the stretch, or unknown, nothing is said."""
+    """On a clock that may be off, bounds widen; by a quarter of the stretch, or unknown, nothing is said."""
     rows = total("gpu_throttle_time", 0.5, "0", "n2")
     place = [("n2", "0")]
     exact, wide, lost = (

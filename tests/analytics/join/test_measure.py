@@ -100,8 +100,10 @@ def test_readings_at_both_ends_are_exact() -> None:
 
 
 def test_a_stretch_between_two_readings() -> None:
-    """50 ms between readings half a second apart get a tenth of the increase, a tenth of coverage, wide bounds."""
-    found = increase(np.array([0, 500_000]), np.array([0.0, 40.0]), np.array([100_000]), np.array([150_000]), False)
+    """50 ms between readings half a second apart get a tenth of the increase and of coverage, wide bounds."""
+    found = increase(
+        np.array([0, 500_000]), np.array([0.0, 40.0]), np.array([100_000]), np.array([150_000]), False
+    )
 
     assert pytest.approx([4.0, 0.0, 40.0, 0.1]) == [
         column[0] for column in (found.value, found.low, found.high, found.coverage)
@@ -177,6 +179,9 @@ def test_a_single_reading_holds_a_minute() -> None:
 def test_nothing_was_read() -> None:
     """No reading is not nought."""
     none, at = np.empty(0, dtype=np.int64), np.array([0])
-    for found in (increase(none, none.astype(float), at, at + 1, False), level(none, none.astype(float), at, at + 1)):
+    for found in (
+        increase(none, none.astype(float), at, at + 1, False),
+        level(none, none.astype(float), at, at + 1),
+    ):
         assert np.isnan(found.value[0])
         assert 0.0 == found.coverage[0]

@@ -38,7 +38,7 @@ def test_hosts() -> None:
 
 
 def test_clocks() -> None:
-    """One node is one clock; of two the uncertainties add up; what one does not say is unknown, not nought."""
+    """One node is one clock; of two the uncertainties add up; silence is unknown, not nought."""
     clocks = Clocks({"n1": 300.0, "n2": 1200.0})
 
     assert [0.0, 1500.0, None, None] == [

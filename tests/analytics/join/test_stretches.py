@@ -15,7 +15,7 @@ def row(**changed: object) -> dict[str, object]:
 
 
 def test_stages_lie_end_to_end() -> None:
-    """In the order of STAGES from the arrival, decode after the first token; what was not observed is absent."""
+    """In the order of STAGES from the arrival, decode after the first token; what was not seen is absent."""
     assert (
         Stretch("request", 1_000_000, 1_200_000),
         Stretch("queue", 1_000_000, 1_010_000, 6_000.0),

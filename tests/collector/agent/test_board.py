@@ -50,7 +50,7 @@ def between(board: Board, place: str, start: float, end: float) -> dict[str, flo
 
 
 def test_gauges_and_totals(board: Board) -> None:
-    """A gauge stands for the time before its reading; a total's increase is spread over it; a restart counts."""
+    """A gauge stands for the time before its reading; a total's increase counts, so does a restart."""
     feed = Feed(board)
     clock, activity = series("gpu_clock", "0"), series("sm_activity", "0")
     waits = [series("run_queue_wait", process__pid=str(pid)) for pid in (7, 8)]
@@ -111,7 +111,7 @@ def test_a_pause_is_not_filled(board: Board) -> None:
 
     (found,) = Reader(board.path).between("0", MONOTONIC, MONOTONIC + 22 * SECOND)
 
-    assert (pytest.approx(7.0), pytest.approx(7 / 22)) == (found.known, found.coverage)
+    assert pytest.approx((7.0, 7 / 22)) == (found.known, found.coverage)
 
 
 def test_uuids(board: Board) -> None:

@@ -1,8 +1,8 @@
 """What the agent costs, as a share of one core, beside two usual ways to export counters from Python.
 
 Cards × values at 10 Hz from a source of `agent_sources`; the default costs nothing to read, so that what is
-left is the agent: lanes, checks, encoding, HTTP to a collector in another process. Beside it, in the same run:
-the OpenTelemetry SDK with observable gauges and its OTLP exporter to the same collector; prometheus_client,
+left is the agent: lanes, checks, encoding, HTTP to a collector in another process. Beside it, in the same
+run: the OpenTelemetry SDK with observable gauges and its OTLP exporter to that collector; prometheus_client,
 rendering its page. Every way handles as many values a second; CPU is that of its process, without its start.
 
 Then an hour in compressed time: the clock is ours, every read and every request happens, series come and go,

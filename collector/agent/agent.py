@@ -28,7 +28,7 @@ __all__ = ["Agent", "Plan", "makers", "plan_of"]
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.25
-_BUDGET_S = 5.0
+_SELDOM_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,6 @@ class Agent:
         for reader in self.readers:
             reader.close()
 
-    def look(self) -> None:
-        """Open what is missing, part what is slow, every few seconds hold the cost against the budget."""
-        self._opening.look()
-        self._lanes.look()
-
     def _take(self, name: str, source: Source) -> None:
         reader = Reader(source, self._sinks, self._plan.every.get(name), self._clock)
         with self._lock:
@@ -139,9 +134,10 @@ class Agent:
         due = 0.0
         while not self._ending.wait(_LOOK_S):
             try:
-                self.look()
+                self._lanes.look()
                 if (now := self._clock.steady_s()) >= due:
-                    due = now + _BUDGET_S
+                    due = now + _SELDOM_S
+                    self._opening.look()
                     self._budget.look(now, self._cpu_s(), self._readers[1:])
             except Exception:  # the sources go on without being looked after for a moment
                 _log.exception("the agent goes on after a fault")

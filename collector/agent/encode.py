@@ -18,7 +18,7 @@ from otel_attrib import __version__
 from otel_attrib.collector.agent.readings import Layout, Readings
 from otel_attrib.collector.agent.source import Series
 from otel_attrib.collector.agent.starts import Starts
-from otel_attrib.collector.agent.wire import PointTable, Times, field
+from otel_attrib.collector.agent.wire import PointTable, Times, field, field_head
 from otel_attrib.schema.attributes import ATTRIBUTES, HW_ID, HW_TYPE
 from otel_attrib.schema.context_counters import EVERY_COUNTER
 from otel_attrib.schema.counters import Counter
@@ -64,15 +64,17 @@ class Encoder:
 
     def requests(self, batches: Sequence[Batch]) -> Iterator[tuple[bytes, int]]:
         """Each request's bytes and points, `MOST_POINTS` at most where one read has not more itself."""
-        metrics: dict[bytes, list[bytes]] = {}
-        points = 0
+        metrics: dict[bytes, list[memoryview]] = {}
+        points, before = 0, None
         for layout, times, values in _columns(batches):
-            if points and points + values.size > MOST_POINTS:
+            # A table is filled once a request: its bytes are copied only into the request.
+            if points and (layout is before or points + values.size > MOST_POINTS):
                 yield self._request(metrics), points
                 metrics, points = {}, 0
             for head, body in self._plan(layout).filled(times, values, self._starts):
                 metrics.setdefault(head, []).append(body)
             points += values.size
+            before = layout
         if points:
             yield self._request(metrics), points
         self._starts.forget()
@@ -84,9 +86,12 @@ class Encoder:
             self._plans.popitem(last=False)
         return plan
 
-    def _request(self, metrics: Mapping[bytes, Sequence[bytes]]) -> bytes:
-        written = (field(2, head[1:], _data(head[0], parts)) for head, parts in metrics.items())
-        return field(1, self._resource, field(2, self._scope, *written))
+    def _request(self, metrics: Mapping[bytes, Sequence[memoryview]]) -> bytes:
+        """Lengths from the inside out, then everything copied once."""
+        parts = [part for head, points in metrics.items() for part in _metric(head, points)]
+        scope = field_head(2, len(self._scope) + sum(map(len, parts)))
+        size = len(self._resource) + len(scope) + len(self._scope) + sum(map(len, parts))
+        return b"".join((field_head(1, size), self._resource, scope, self._scope, *parts))
 
 
 class _Plan:
@@ -115,7 +120,7 @@ class _Plan:
 
     def filled(
         self, times: Times, values: NDArray[np.float64], starts: Starts
-    ) -> Iterator[tuple[bytes, bytes]]:
+    ) -> Iterator[tuple[bytes, memoryview]]:
         """The head of each metric with some of its points."""
         began = starts.of(self.totals, times, values[:, self._columns])
         for head, table in self._tables:
@@ -142,8 +147,12 @@ def _head(counter: Counter, meanings: Mapping[str, str]) -> bytes:
     return bytes([kind]) + b"".join(field(number, word.encode()) for number, word in words if word)
 
 
-def _data(kind: int, parts: Sequence[bytes]) -> bytes:
-    return field(kind, *parts, _CUMULATIVE_MONOTONIC) if kind == _SUM else field(kind, *parts)
+def _metric(head: bytes, points: Sequence[memoryview]) -> list[bytes | memoryview]:
+    """A metric of these points, in parts."""
+    kind, said, size = head[0], head[1:], sum(map(len, points))
+    closing = _CUMULATIVE_MONOTONIC if kind == _SUM else b""
+    data = field_head(kind, size + len(closing))
+    return [field_head(2, len(said) + len(data) + size + len(closing)), said, data, *points, closing]
 
 
 def _pairs(attributes: Mapping[str, str]) -> list[KeyValue]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PointTable", "field", "varint"]
+__all__ = ["PointTable", "field", "field_head", "varint"]
 
 _START, _TIME, _VALUE = b"\x11", b"\x19", b"\x21"
 _POINT = 1
@@ -31,7 +31,12 @@ def varint(number: int) -> bytes:
 
 def field(number: int, *parts: bytes) -> bytes:
     """A length-delimited field of what `parts` hold together."""
-    return b"".join((varint(number << 3 | 2), varint(sum(map(len, parts))), *parts))
+    return b"".join((field_head(number, sum(map(len, parts))), *parts))
+
+
+def field_head(number: int, size: int) -> bytes:
+    """What stands before the `size` bytes of a length-delimited field."""
+    return varint(number << 3 | 2) + varint(size)
 
 
 class PointTable:
@@ -64,8 +69,11 @@ class PointTable:
         self._row = b"".join(points)
         self._grow(1)
 
-    def filled(self, times: Times, values: NDArray[np.float64], starts: Times) -> bytes:
-        """The points of so many reads, read by read; `values` and `starts` have a row a read."""
+    def filled(self, times: Times, values: NDArray[np.float64], starts: Times) -> memoryview:
+        """The points of so many reads, read by read; `values` and `starts` have a row a read.
+
+        The bytes are the table's own: they stand until it is filled again.
+        """
         count = len(times)
         if count > len(self._table):
             self._grow(1 << (count - 1).bit_length())
@@ -74,7 +82,7 @@ class PointTable:
         rows["value"] = values[:, self._columns]
         if self._starting is not None:
             rows["start"] = starts[:, self._starting]
-        return self._bytes[: count * len(self._row)].tobytes()
+        return self._bytes[: count * len(self._row)].data
 
     def _grow(self, count: int) -> None:
         # The bytes are the array's and the table a view: a copy of a table leaves out what is between fields.

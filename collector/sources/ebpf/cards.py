@@ -21,7 +21,7 @@ def card_of(pid: int, by_nvml: dict[int, str], proc: Path = Path("/proc")) -> st
 def cards_by_nvml() -> dict[int, str]:
     """Pid → card for every process that computes on exactly one, as NVML says; empty without NVML."""
     try:
-        import pynvml
+        import pynvml  # type: ignore[import-untyped] # the binding has no types
 
         pynvml.nvmlInit()
     except Exception:  # not installed, no driver, no library: nothing to ask

@@ -182,10 +182,10 @@ def test_others_do_not_count(
     assert {} == readings(source, "cuda_calls", CALL, other.pid)
 
 
-def test_probes_go_with_the_last_process(
+def test_probes_are_of_files(
     probes: tuple[EngineProcesses, Cuda], start: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
-    """One process or two with one file need the same probes; without any, none is left in the kernel."""
+    """One process or two with one file need the same probes; they wait for the next when all are gone."""
     finder, source = probes
     one, two = start(), start()
     placed = []
@@ -195,4 +195,23 @@ def test_probes_go_with_the_last_process(
         placed.append(source.probes)
 
     # Nine functions of the runtime and fifteen of the driver, on entry and return; the alias has none.
-    assert [48, 48, 48, 0] == placed
+    assert [48, 48, 48, 48] == placed
+
+
+def test_a_second_process_is_seen_as_the_first(
+    probes: tuple[EngineProcesses, Cuda], start: Callable[[], "subprocess.Popen[str]"]
+) -> None:
+    """An engine that starts again, after all were gone, is counted from nothing; the old one is forgotten."""
+    finder, source = probes
+    pids = []
+    for _ in range(2):
+        process = start()
+        finder.watch([process.pid], only=True)
+        list(source.read())
+        made = made_by(process)
+        assert made.calls() == readings(source, "cuda_calls", CALL, process.pid)
+        pids.append(process.pid)
+        finder.watch([], only=True)
+        assert [] == list(source.read())
+
+    assert pids[0] != pids[1]

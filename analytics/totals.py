@@ -11,7 +11,7 @@ TOP = 15 / 16
 
 
 def steps(value: Floats, wraps: bool) -> Floats:
-    """Return (n − 1,) increases between readings: a fall from the top of 32 bits is a wrap, others restarts."""
+    """Return (n − 1,) increases between readings: a fall from the top of 32 bits is a wrap."""
     step = np.diff(value)
     after_restart = value[1:]
     if wraps:

@@ -40,7 +40,12 @@ class Clocks:
             return f"one clock: {node or 'one node'}"
         if apart is None:
             silent = [name for name in (node, other) if name not in self.by_node]
-            return f"unknown: {' and '.join(silent)} does not say how far its clock is off"
+            told = (
+                "does not say how far its clock is"
+                if len(silent) == 1
+                else "do not say how far their clocks are"
+            )
+            return f"unknown: {' and '.join(silent)} {told} off"
         return f"{node} and {other} within {apart / 1e3:.3g} ms"
 
 

@@ -65,7 +65,7 @@ def engine_of(row: Mapping[str, Any]) -> Engine:
 
 
 def _means(place: Place, asked: set[str], uuid: str) -> bool:
-    """Return whether a device is asked for: by index, `GPU-` and index, UUID or its beginning, or an instance."""
+    """Return whether a device is asked for: by index, `GPU-` and index, UUID, its beginning or instance."""
     device = place[1]
     bare = device.removeprefix("GPU-")
     names = {word.removeprefix("GPU-") for word in asked}

@@ -21,7 +21,7 @@ def lines(told: RequestEvidence) -> list[str]:
     text = list(wrapped(headline(told), others="  "))
     tables = [line for stretch in told.stretches for line in _stage(told, stretch)]
     text += ["", *tables] if tables else []
-    return [*text, "", *_notes(told)]
+    return [*text, *_too_short(told), "", *_notes(told)]
 
 
 def headline(told: RequestEvidence) -> str:
@@ -29,24 +29,24 @@ def headline(told: RequestEvidence) -> str:
     if not told.findings:
         return f"evidence: no counter of {told.node or 'its node (unknown)'} was read in that time"
     judged = [each for each in _covered(told.findings) if each.z is not None]
-    unusual = _first_of_each([each for each in judged if each.badness >= UNUSUAL])
+    unusual = _one_a_layer([each for each in judged if each.badness >= UNUSUAL])
     if unusual:
         return "evidence: " + "; ".join(_told(each) for each in unusual[:2])
     count = len({each.counter.key for each in told.findings})
-    if not judged:
-        return f"evidence: {count} counters read, nothing to hold them against"
-    return f"evidence: {count} counters read, none unusual for its stage"
+    read = "1 counter" if count == 1 else f"{count} counters"
+    return f"evidence: {read} read, {'none unusual for its stage' if judged else 'nothing to hold against'}"
 
 
 def _covered(findings: Sequence[Finding]) -> list[Finding]:
     return [each for each in findings if each.coverage >= COVERED]
 
 
-def _first_of_each(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the first finding of each counter."""
+def _one_a_layer(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the first finding of each layer, of the whole request where it shows there too."""
     found: dict[str, Finding] = {}
+    whole = {(each.counter.key, each.device): each for each in findings if each.stage == REQUEST}
     for each in findings:
-        found.setdefault(each.counter.key, each)
+        found.setdefault(each.counter.layer, whole.get((each.counter.key, each.device), each))
     return list(found.values())
 
 
@@ -56,7 +56,12 @@ def _told(finding: Finding) -> str:
     stage = "" if finding.stage == REQUEST else f" in {finding.stage}"
     where = f" on card {finding.device}" if finding.device else ""
     kind = "usual" if finding.before else "beside"
-    return f"{finding.counter.meaning} {value}{stage}{where} ({kind} {others[0]})"
+    return f"{_name(finding)} {value}{stage}{where} ({kind} {others[0]})"
+
+
+def _name(finding: Finding) -> str:
+    """Return what the counter means, without what stands in brackets behind it."""
+    return finding.counter.meaning.partition(" (")[0]
 
 
 def _stage(told: RequestEvidence, stretch: Stretch) -> Iterator[str]:
@@ -70,8 +75,14 @@ def _stage(told: RequestEvidence, stretch: Stretch) -> Iterator[str]:
         yield from (_row(row, len(told.devices) > 1) for row in rows[:SHOWN])
         if len(rows) > SHOWN:
             yield f"  and {len(rows) - SHOWN} more (--json has them all)"
-    elif findings:
-        yield f"{stretch.stage}, {length}: shorter than its counters' readings are apart"
+
+
+def _too_short(told: RequestEvidence) -> Iterator[str]:
+    """Name the stages in which nothing is known well enough to be shown."""
+    seen = [stretch for stretch in told.stretches if told.of(stretch.stage)]
+    short = [stretch.stage for stretch in seen if not _covered(told.of(stretch.stage))]
+    if short:
+        yield from wrapped(f"shorter than the readings are apart: {', '.join(short)}", others="  ")
 
 
 def _worst_card(findings: Sequence[Finding]) -> list[Finding]:
@@ -85,7 +96,7 @@ def _row(finding: Finding, several: bool) -> str:
     usual, beside = finding.before, finding.beside
     medians = [usual.median if usual else None, beside.median if beside else None]
     value, others = written(finding.counter, finding.value, medians)
-    name = finding.counter.meaning + (f" @{finding.device}" if several and finding.device else "")
+    name = _name(finding) + (f" @{finding.device}" if several and finding.device else "")
     z = "" if finding.z is None else f"{max(-999.0, min(999.0, finding.z)):+.1f}"
     name = name if len(name) <= 30 else f"{name[:29]}>"
     return f"  {name:<31}{value:>12}{others[0]:>9}{others[1]:>9}{z:>7}{percent(finding.coverage):>8}"

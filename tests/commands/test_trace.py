@@ -101,3 +101,24 @@ def test_steps_that_served_it(run: Run, store: Store) -> None:
 def test_an_empty_id_is_refused(run: Run) -> None:
     """An empty id would mean every request: it is the user's mistake."""
     assert "the id is empty" in run("trace", " ", code=2)
+
+
+def test_evidence(run: Run, store: Store) -> None:
+    """With --evidence the counters of its host follow the waterfall, and stand in the JSON; without, neither."""
+    rows = [
+        {"time": START + timedelta(milliseconds=100 * n), "metric": "slatag.process.run_queue_wait",
+         "node": "n1", "value": 0.02 * n}
+        for n in range(-10, 30)
+    ]  # fmt: skip
+    insert(store, "samples", rows)
+    first, *rest = run("trace", TRACE, "--evidence").splitlines()
+    told = json.loads(run("trace", TRACE, "--evidence", "--json"))["evidence"]
+
+    assert "TTFT 871 ms: 402 ms prefill, 310 ms queue, 159 ms outside" == first
+    assert "evidence: 1 counter read, nothing to hold against" in rest
+    assert [] == [line for line in rest if len(line) > 80]
+    found = {each["stage"]: each["value"] for each in told["findings"]}
+    assert pytest.approx(0.2 * 1.627) == found["request"]
+    assert pytest.approx(found["request"]) == sum(found.values()) - found["request"]
+    assert {"gpu", "pcie", "nvlink", "network", "client"} == set(told["missing"])
+    assert "evidence" not in json.loads(run("trace", TRACE, "--json"))

@@ -43,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
     """Look the request up and print it."""
     import json
 
-    from otel_attrib.analytics.join.trace import request_evidence
     from otel_attrib.analytics.trace_lookup import look_up
     from otel_attrib.errors import UsageError
     from otel_attrib.schema.store import connect
@@ -53,7 +52,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the id is empty: give a trace, span or request id, or how one begins")
     with connect(args.dsn, args.url) as store:
         shown = look_up(store, name)
-        evidence = request_evidence(store, shown.request) if args.evidence else None
+        evidence = None
+        if args.evidence:
+            from otel_attrib.analytics.join.trace import request_evidence
+
+            evidence = request_evidence(store, shown.request)
     if args.json:
         print(json.dumps(_object(shown, evidence), ensure_ascii=False))
     else:
@@ -71,11 +74,12 @@ def _object(shown: "Waterfall", evidence: "RequestEvidence | None") -> dict[str,
 
 
 def _print(shown: "Waterfall", evidence: "RequestEvidence | None") -> None:
-    from otel_attrib.analytics.join.text import lines as evidence_lines
     from otel_attrib.analytics.waterfall_text import lines
 
     text = lines(shown, unicode=_draws_unicode())
     if evidence is not None:
+        from otel_attrib.analytics.join.text import lines as evidence_lines
+
         text += ["", *evidence_lines(evidence)]
     if not sys.stdout.isatty():
         print("\n".join(text))

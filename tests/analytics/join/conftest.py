@@ -49,7 +49,7 @@ def put_samples(store: Store) -> Callable[[Rows], None]:
 
 @pytest.fixture
 def put_requests(store: Store) -> Callable[..., None]:
-    """Insert rows of `requests`; see `request_row`."""
+    """Insert rows of `requests`; see `make_request`."""
 
     def put(*rows: dict[str, Any]) -> None:
         columns: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0] if name != "time_us"}
@@ -62,7 +62,7 @@ def put_requests(store: Store) -> Callable[..., None]:
     return put
 
 
-def request_row(number: int, at_us: int, **changed: Any) -> dict[str, Any]:
+def make_request(number: int, at_us: int, **changed: Any) -> dict[str, Any]:
     """A request of 100 ms queue, 400 ms prefill, 20 ms egress and 1.5 s of decode on card 0 of n1."""
     stages: dict[str, Any] = {f"{stage}_us": None for stage in STAGES}
     stages |= {"queue_us": 100_000.0, "prefill_us": 400_000.0, "egress_us": 20_000.0, "outside_us": 0.0}
@@ -73,6 +73,12 @@ def request_row(number: int, at_us: int, **changed: Any) -> dict[str, Any]:
         "ttft_us": 520_000.0, "e2e_us": 2_020_000.0, **stages,
     }  # fmt: skip
     return row | changed
+
+
+@pytest.fixture
+def request_row() -> Callable[..., dict[str, Any]]:
+    """Make one row; see `make_request`."""
+    return make_request
 
 
 @pytest.fixture
@@ -90,7 +96,7 @@ def make_random(seed: int) -> tuple[dict[str, Any], Rows]:
     ttft = sum(us for us in stages.values() if us is not None)
     sets = ("n1:0", "0,1", "GPU-1", "", "n1:0;n2:1", "n2:0", "n1:9", "n1:1:2", "n1:GPU-5ab1c2d3")
     changed = stages | {"ttft_us": ttft, "e2e_us": ttft + float(rng.integers(0, 10**10) / 1e3)}
-    request = request_row(seed, int(rng.integers(0, 5_000_000)), gpu_set=sets[seed % len(sets)], **changed)
+    request = make_request(seed, int(rng.integers(0, 5_000_000)), gpu_set=sets[seed % len(sets)], **changed)
     rows: Rows = []
     for counter in rng.choice(np.array(EVERY_COUNTER, dtype=object), 14, replace=False):
         for node in ("n1", "n2", "n3"):

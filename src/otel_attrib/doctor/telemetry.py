@@ -25,6 +25,7 @@ _ATTRIBUTES = 64  # a request span carries up to about this many
 _LENGTH = 16_384  # a step span's packed columns may be as long
 _SHIM = (
     "ANY_VERSION",
+    "BOARD",
     "BUDGET",
     "CHILD_SPANS",
     "CONFIG",

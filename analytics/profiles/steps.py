@@ -9,14 +9,16 @@ from typing import Final
 
 import numpy as np
 
-from otel_attrib.analytics.profiles.timeline import UNKNOWN, Ints, Kind, Profile
+from otel_attrib.analytics.profiles.pairs import call_of_each
+from otel_attrib.analytics.profiles.timeline import UNKNOWN, Ints, Kind, Profile, Ranges
 
 __all__ = ["WHOLE", "Steps", "steps_of"]
 
 WHOLE: Final = "whole profile"
+_ENGINE: Final = "vLLM step"
 _MARKS: Final = {
     "ProfilerStep": re.compile(r"ProfilerStep#\d+"),
-    "vLLM step": re.compile(r"execute_(?:\w*?)context_\d+.*generation_\d+.*"),
+    _ENGINE: re.compile(r"execute_(?:\w*?)context_\d+.*generation_\d+.*"),
     "marked step": re.compile(
         r"(?:train[ _]?|decode[ _]?)?(?:step|iter(?:ation)?)[ _#:=]*\d+", re.IGNORECASE
     ),
@@ -47,27 +49,68 @@ class Steps:
         return self.end_ns - self.start_ns
 
 
-def steps_of(profile: Profile, device: int | None = None) -> Steps:
-    """Return the steps, as shown on the device where the file shows them there, else as the host marked them.
+def steps_of(profile: Profile, device: int) -> Steps:
+    """Return the steps of one device in order; without marks one, from first kernel's start to last end.
 
-    Without marks: one step, from the first kernel's start to the last one's end (of the device, or of all).
+    Marks that the file shows on the device are taken as they are. A mark of the host covers launching alone
+    and the device runs behind, so there a step is what was launched within the mark; it stands as the host
+    has it where no call was recorded. A step lasts until the next one begins on the device, but one of an
+    engine (`execute_…`) ends with its own work: what follows is waiting for requests.
     """
     for kind, pattern in _MARKS.items():
-        codes = [code for code, name in enumerate(profile.names) if pattern.fullmatch(name)]
-        marks = profile.ranges.take(np.isin(profile.ranges.name, codes))
+        marks = _marks(profile, device, pattern)
         if len(marks):
-            there = marks.device == (UNKNOWN if device is None else device)
-            marks = marks.take(there if there.any() else marks.device == UNKNOWN)
-        if len(marks):
-            first = np.unique(marks.start_ns, return_index=True)[1]
-            marks = marks.take(first)
             names = tuple(profile.names[code] for code in marks.name)
-            return Steps(kind, names, marks.start_ns, marks.end_ns)
+            steps = Steps(kind, names, marks.start_ns, marks.end_ns)
+            if not (marks.device == device).any():
+                launched = _launched(profile, device, steps)
+                if launched is None:
+                    return steps
+                steps = launched
+            return steps if kind == _ENGINE else _lasting(steps)
     return _whole(profile, device)
 
 
-def _whole(profile: Profile, device: int | None) -> Steps:
-    rows = profile.activities if device is None else profile.on(device)
+def _marks(profile: Profile, device: int, pattern: re.Pattern[str]) -> Ranges:
+    """The device's own marks, else those of the processes that used it, one for each start."""
+    codes = [code for code, name in enumerate(profile.names) if pattern.fullmatch(name)]
+    marks = profile.ranges.take(np.isin(profile.ranges.name, codes))
+    if (marks.device == device).any():
+        marks = marks.take(marks.device == device)
+    else:
+        users = np.unique(profile.on(device).process)
+        marks = marks.take((marks.device == UNKNOWN) & np.isin(marks.process, users))
+    return marks.take(np.unique(marks.start_ns, return_index=True)[1])
+
+
+def _launched(profile: Profile, device: int, marks: Steps) -> Steps | None:
+    """Turn marks of the host into spans of what was launched within them; those that launched nothing go."""
+    rows = profile.on(device)
+    calls = call_of_each(rows, profile.launches)
+    rows, calls = rows.take(calls != UNKNOWN), calls[calls != UNKNOWN]
+    called = profile.launches.start_ns[calls]
+    place = np.searchsorted(marks.start_ns, called, side="right") - 1
+    within = (place >= 0) & (called < marks.end_ns[place])
+    rows, place = rows.take(within), place[within]
+    found = np.unique(place)
+    if not found.size:
+        return None
+    return Steps(
+        marks.kind,
+        tuple(marks.names[one] for one in found),
+        np.array([rows.start_ns[place == one].min() for one in found], np.int64),
+        np.array([rows.end_ns[place == one].max() for one in found], np.int64),
+    )
+
+
+def _lasting(steps: Steps) -> Steps:
+    """Let each step but the last end where the next begins."""
+    ends = np.concatenate((steps.start_ns[1:], steps.end_ns[-1:]))
+    return Steps(steps.kind, steps.names, steps.start_ns, ends)
+
+
+def _whole(profile: Profile, device: int) -> Steps:
+    rows = profile.on(device)
     kernels = rows.take(rows.kind == Kind.KERNEL)
     rows = kernels if len(kernels) else rows
     if not len(rows):

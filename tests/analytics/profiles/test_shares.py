@@ -1,5 +1,7 @@
 """Shares of steps: they add up, and each moment belongs to what comes first."""
 
+import gzip
+import itertools
 import json
 from pathlib import Path
 
@@ -53,6 +55,41 @@ def test_idle_is_the_breakdowns() -> None:
     whole = breakdown(profile, 0)
 
     assert whole.idle.total_ns == pytest.approx(step.shares["idle"] * (step.end_ns - step.start_ns), abs=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "to_next"),
+    [
+        ("hta_nccl_data", "ProfilerStep#", True),
+        ("hta_control", "ProfilerStep#", True),
+        ("vllm_decode", "execute_", False),
+    ],
+)
+def test_steps_follow_what_they_launched(name: str, mark: str, to_next: bool) -> None:
+    """A step on the device is what the host launched within its mark, joined here event by event."""
+    trace = json.loads(gzip.decompress((FIXTURES / f"kineto/{name}.json.gz").read_bytes()))
+    events = [event for event in trace["traceEvents"] if event.get("ph") == "X" and event.get("args")]
+    runs = ("kernel", "gpu_memcpy", "gpu_memset")
+    calls = {
+        event["args"].get("correlation"): event["ts"] for event in events if event["cat"] == "cuda_runtime"
+    }
+    ran = [(calls.get(event["args"].get("correlation")), event) for event in events if event["cat"] in runs]
+    marks = [
+        event for event in events if event["cat"] == "user_annotation" and event["name"].startswith(mark)
+    ]
+    spans = []
+    for step in sorted(marks, key=lambda event: float(event["ts"])):
+        low, high = step["ts"], step["ts"] + step["dur"]
+        own = [event for called, event in ran if called is not None and low <= called < high]
+        spans.append((min(e["ts"] for e in own), max(e["ts"] + e["dur"] for e in own)))
+    if to_next:
+        spans = [*((a[0], b[0]) for a, b in itertools.pairwise(spans)), spans[-1]]
+    profile = read_profile(FIXTURES / f"kineto/{name}.json.gz")
+    steps = steps_of(profile, profile.used_devices[0])
+
+    assert [end - start for start, end in spans] == pytest.approx(
+        (steps.duration_ns / 1e3).tolist(), abs=0.002
+    )
 
 
 @pytest.mark.parametrize(

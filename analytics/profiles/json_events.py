@@ -97,6 +97,8 @@ class JsonEvents:
                 value, end = DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as fault:
                 self._judge(fault)
+            except (ValueError, RecursionError) as fault:  # a number of thousands of digits, or of brackets
+                raise DataError(f"{self._path} is no trace: {fault}") from None
             else:
                 if end < len(self._text) or self._ended or isinstance(value, dict | list | str):
                     self._at = end

@@ -52,6 +52,7 @@ DIRECTIONS = {
 }
 # hipMemcpyKind of the call: Kineto on ROCm calls every copy of pinned memory DtoD.
 HIP_KINDS = {"1": Direction.H2D, "2": Direction.D2H}
+LATEST = 1 << 62
 PROCESS = 0  # one file is one process; the pid of a device's row is the device
 
 
@@ -103,7 +104,7 @@ class _Reader:
             return
         try:
             start, duration = _ns(event["ts"]), _ns(event["dur"])
-        except (KeyError, TypeError, ValueError, InvalidOperation):
+        except (KeyError, TypeError, ValueError, OverflowError, InvalidOperation):
             self._unread += 1
             return
         args = event.get("args")
@@ -179,11 +180,18 @@ class _Reader:
 def _ns(micros: int | str) -> int:
     """Return microseconds (a whole number, or a number's text) in nanoseconds."""
     if type(micros) is int:
-        return 1000 * micros
+        return _in_range(1000 * micros)
     whole, _, part = str(micros).partition(".")
     if whole.isdecimal() and len(part) <= 3 and (not part or part.isdecimal()):
-        return 1000 * int(whole) + int(f"{part:0<3}")
-    return int(round(1000 * Decimal(str(micros))))
+        return _in_range(1000 * int(whole) + int(f"{part:0<3}"))
+    return _in_range(int(round(1000 * Decimal(str(micros)))))
+
+
+def _in_range(ns: int) -> int:
+    """Return the time; the sum of two must still be a number of 64 bits."""
+    if abs(ns) > LATEST:
+        raise OverflowError
+    return ns
 
 
 def _whole(value: Any) -> int:
@@ -200,7 +208,7 @@ def _external(args: Event) -> int:
 
 def _product(sizes: Any) -> int:
     known = isinstance(sizes, list) and sizes and all(type(size) is int for size in sizes)
-    return prod(sizes) if known else UNKNOWN
+    return _whole(prod(sizes)) if known else UNKNOWN
 
 
 def _text(value: Any) -> str:

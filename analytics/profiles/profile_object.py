@@ -12,7 +12,7 @@ from otel_attrib.analytics.profiles.breakdown import Breakdown
 from otel_attrib.analytics.profiles.copies import Copies
 from otel_attrib.analytics.profiles.idle import Idle
 from otel_attrib.analytics.profiles.launching import Launching
-from otel_attrib.analytics.profiles.timeline import UNKNOWN, Profile
+from otel_attrib.analytics.profiles.timeline import UNKNOWN
 from otel_attrib.analytics.profiles.verdict import verdict
 
 __all__ = ["SCHEMA", "device_object", "profile_object"]
@@ -21,10 +21,10 @@ SCHEMA = "otel-attrib/profile/1"
 Object = dict[str, Any]
 
 
-def profile_object(profiles: Sequence[Profile], devices: Sequence[Breakdown]) -> Object:
-    """Return the whole object; several files stand in one list of devices."""
-    missing = [{"file": one.path, "missing": text} for one in profiles for text in one.missing]
-    return {"schema": SCHEMA, "devices": [device_object(one) for one in devices], "missing": missing}
+def profile_object(devices: Sequence[Breakdown], missing: Sequence[tuple[str, str]]) -> Object:
+    """Return the whole object; several files stand in one list of devices, `missing` is (file, text)."""
+    said = [{"file": file, "missing": text} for file, text in missing]
+    return {"schema": SCHEMA, "devices": [device_object(one) for one in devices], "missing": said}
 
 
 def device_object(one: Breakdown) -> Object:

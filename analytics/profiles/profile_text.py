@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from otel_attrib.analytics.profiles.breakdown import Breakdown
-from otel_attrib.analytics.profiles.timeline import UNKNOWN, Profile
+from otel_attrib.analytics.profiles.timeline import UNKNOWN
 from otel_attrib.analytics.profiles.verdict import duration, verdict, wasted_share
 from otel_attrib.analytics.wording import digits, wrapped
 
@@ -13,17 +13,18 @@ WIDTH = 80
 NAMES = 36  # columns of a device's name
 
 
-def lines(profiles: Sequence[Profile], devices: Sequence[Breakdown]) -> Iterator[str]:
-    """Yield everything about some profiles; the first line is about the device that computes least."""
+def lines(devices: Sequence[Breakdown], missing: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield everything; the first line is about the device that computes least, `missing` is (file, text)."""
     yield from wrapped(_headline(devices))
     for one in devices:
         yield ""
-        yield from _device(one, several=len(profiles) > 1)
-    said = [text for profile in profiles for text in profile.missing]
-    if said:
+        yield from _device(one, several=len({device.path for device in devices}) > 1)
+    if missing:
         yield ""
-        for text in dict.fromkeys(said):
-            yield from wrapped(text, "missing: ")
+        for text in dict.fromkeys(text for _, text in missing):
+            lacking = [file.rsplit("/", 1)[-1] for file, said in missing if said == text]
+            where = f" ({', '.join(lacking)})" if len({file for file, _ in missing}) > 1 else ""
+            yield from wrapped(text + where, "missing: ")
 
 
 def _headline(devices: Sequence[Breakdown]) -> str:

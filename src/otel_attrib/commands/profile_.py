@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.profiles.breakdown import Breakdown
-    from otel_attrib.analytics.profiles.timeline import Profile
 
 __all__ = ["add_arguments", "run"]
 
@@ -69,26 +68,28 @@ def _show(files: list[str], as_json: bool) -> int:
     from otel_attrib.analytics.profiles.profile_object import profile_object
     from otel_attrib.analytics.profiles.profile_text import lines
 
-    profiles, devices = _read(files)
+    devices, missing = _read(files)
     if as_json:
-        print(json.dumps(profile_object(profiles, devices), ensure_ascii=False))
+        print(json.dumps(profile_object(devices, missing), ensure_ascii=False))
         return 0
-    text = "\n".join(lines(profiles, devices))
+    text = "\n".join(lines(devices, missing))
     print(text if _draws("µ") else text.replace("µ", "u"))
     return 0
 
 
-def _read(files: list[str]) -> "tuple[list[Profile], list[Breakdown]]":
+def _read(files: list[str]) -> "tuple[list[Breakdown], list[tuple[str, str]]]":
+    """Break the files down one by one, so that one is in memory at a time; what each lacks beside it."""
     from otel_attrib.analytics.profiles.breakdown import breakdowns
     from otel_attrib.analytics.profiles.read import read_profile
 
-    profiles: list[Profile] = []
     devices: list[Breakdown] = []
+    missing: list[tuple[str, str]] = []
     for file in files:
         profile = read_profile(file)
-        profiles.append(profile)
         devices.extend(breakdowns(profile))
-    return profiles, sorted(devices, key=lambda one: (one.rank, one.device))
+        missing.extend((file, text) for text in profile.missing)
+        del profile
+    return sorted(devices, key=lambda one: (one.rank, one.device)), missing
 
 
 def _draws(sign: str) -> bool:

@@ -5,7 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from otel_attrib.analytics.profiles.breakdown import breakdowns
 from otel_attrib.analytics.profiles.read import read_profile
 from otel_attrib.errors import DataError, UsageError
 
@@ -61,3 +64,41 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(UsageError, match=f"cannot read {path}: "):
             read_profile(path)
+
+
+def last_events() -> bytes:
+    """The last events of a recorded trace, and what stands behind them."""
+    whole = gzip.decompress((FIXTURES / "kineto/vllm_decode.json.gz").read_bytes())
+    return whole[whole.index(b', {"ph"', len(whole) - 30_000) :]
+
+
+DAMAGE = st.lists(
+    st.tuples(
+        st.floats(0, 1),
+        st.integers(0, 60),
+        st.sampled_from(
+            [b"", b"\x00", b'"', b"{", b"9" * 30, b"1e999", b"NaN", b"null", b"[]", b"-", b"\xff"]
+        ),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(damage=DAMAGE)
+def test_damage_is_never_more_than_one_fault(damage: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
+    """Whatever stands in the place of some bytes, a file is read as far as it goes or refused in one line."""
+    content = bytearray(b'{"traceEvents": [{}' + last_events())
+    for share, length, other in damage:
+        at = int(share * len(content))
+        content[at : at + length] = other
+    path = tmp_path / "damaged.json"
+    path.write_bytes(content)
+
+    try:
+        found = read_profile(path)
+    except DataError as fault:
+        assert "\n" not in str(fault)
+    else:
+        assert len(breakdowns(found)) == len(found.used_devices)

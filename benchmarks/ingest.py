@@ -76,7 +76,16 @@ def _run(way: str, args: argparse.Namespace) -> Figure:
 
 def _service(way: str, args: argparse.Namespace) -> Figure:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "otel_attrib", "up", "--json", "--dsn", f"chdb://{folder}/store"]
+        command = [
+            sys.executable,
+            "-m",
+            "otel_attrib",
+            "up",
+            "--no-agent",
+            "--json",
+            "--dsn",
+            f"chdb://{folder}/store",
+        ]
         ports = [f"--{name}-port=0" for name in ("otlp-grpc", "otlp-http", "clickhouse", "http")]
         server = subprocess.Popen([*command, *ports, "--spool", f"{folder}/spool"], stdout=subprocess.PIPE)
         try:

@@ -152,3 +152,16 @@ def test_no_names_mean_all_but_those_on_request() -> None:
     compiles = [SOURCES[name].startswith("ebpf.") for name in makers(())]
     assert sorted(compiles) == compiles
     assert Plan() == plan_of(Settings())
+
+
+def test_the_page_names_every_source_and_its_rate() -> None:
+    """docs/agent.md has a row for each source of the catalogue, with the rate that its class has."""
+    from pathlib import Path
+
+    from otel_attrib.commands.agent_table import rate
+
+    page = (Path(__file__).parents[3] / "docs/agent.md").read_text()
+    cells = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    rows = {row[0].strip("`"): row[2] for row in cells if len(row) > 2}
+
+    assert {name: rate(source_class(name).every_s) for name in SOURCES} == rows

@@ -9,7 +9,8 @@ token: then it is the header's.
 
 Retransmits are those of the engine's own ports, `flow_retransmits`; the machine's are another source's.
 
-Needs Linux 6.3 (sock:sock_send_length). Cost: some 0.2 µs a packet and a write, machine-wide.
+Needs Linux 6.3 (sock:sock_send_length). Cost: 1.3 µs of both ends' CPU a request and
+its answer.
 """
 
 from collections.abc import Iterator, Mapping

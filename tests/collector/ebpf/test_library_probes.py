@@ -109,7 +109,7 @@ def test_return_first_and_only_what_exists(
 def test_few_files_stay_without_processes(
     tmp_path: Path, libc: Path, probes: tuple[LibraryProbes, FakeKernel, FakeMap]
 ) -> None:
-    """Probes stay on the eight files that were loaded last, whatever starts and ends; closing takes all away."""
+    """Probes stay on the eight files that were loaded last; closing takes all away."""
     made, kernel, _ = probes
     for number in range(1, 12):
         load_into(tmp_path, number, libc, number)

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from otel_attrib.analytics.profiles.cards import Card
 from otel_attrib.analytics.profiles.engine_marks import attention_work
 from otel_attrib.analytics.profiles.kernel_class import CLASSES, COLLECTIVE, classes_of
 from otel_attrib.analytics.profiles.number_formats import peak_of_dtype
+from otel_attrib.analytics.profiles.pairs import call_of_each
 from otel_attrib.analytics.profiles.timeline import UNKNOWN, Activities, Kind, Profile
 from otel_attrib.analytics.profiles.work import Work, work_of
 from otel_attrib.analytics.wording import percent
@@ -76,10 +78,21 @@ def roofline(profile: Profile, device: int, card: Card | None) -> list[ClassRoof
     best: dict[int, _Best] = defaultdict(_Best)
     for kind, one in _known(profile, rows, kinds, card):
         best[kind].add(one)
+    graphs = _in_graphs(profile, rows)
     roofs = [
-        _roof(CLASSES[kind], rows.take(kinds == kind), best[int(kind)], card) for kind in np.unique(kinds)
+        _roof(CLASSES[kind], rows.take(kinds == kind), best[int(kind)], card, graphs[kinds == kind])
+        for kind in np.unique(kinds)
     ]
     return sorted(roofs, key=lambda roof: (-roof.time_ns, roof.kind))
+
+
+def _in_graphs(profile: Profile, rows: Activities) -> NDArray[np.bool_]:
+    """Which kernels a graph launched: they have no operator, and no launch of their own."""
+    calls = call_of_each(rows, profile.launches)
+    found: NDArray[np.bool_] = rows.graph != UNKNOWN
+    known = calls != UNKNOWN
+    found[known] |= np.isin(profile.launches.name[calls[known]], profile.named("GraphLaunch"))
+    return found
 
 
 @dataclass(slots=True)
@@ -114,11 +127,16 @@ def _known(
         work = works[external]
         longest = max(members, key=lambda row: int(rows.duration_ns[row]))
         time = int(rows.duration_ns[members].sum())
-        yield int(kinds[longest]), _best(work, time, profile.names[rows.name[longest]], card)
+        best = _best(work, time, profile.names[rows.name[longest]], card)
+        if best:
+            yield int(kinds[longest]), best
 
 
-def _best(work: Work, time_ns: int, kernel: str, card: Card | None) -> _Best:
+def _best(work: Work, time_ns: int, kernel: str, card: Card | None) -> _Best | None:
+    """None where the work is arithmetic in a number format for which the card has no published peak."""
     peak = card.peaks.get(peak_of_dtype(work.dtype, kernel) or "") if card else None
+    if card and not peak and work.flops > work.bytes:
+        return None
     return _Best(
         time_ns=time_ns,
         flops=work.flops,
@@ -143,13 +161,18 @@ def _works(profile: Profile) -> Mapping[int, Work]:
     return found
 
 
-def _roof(kind: str, rows: Activities, best: _Best, card: Card | None) -> ClassRoof:
+def _roof(
+    kind: str, rows: Activities, best: _Best, card: Card | None, graphs: NDArray[np.bool_]
+) -> ClassRoof:
     time = int(rows.duration_ns.sum())
     seconds = best.time_ns / 1e9
     told = card is not None and seconds > 0
     compute = best.compute_s / seconds if told else None
     memory = best.memory_s / seconds if told else None
-    verdict, reason = _verdict(time, len(rows), best, compute, memory, card)
+    if compute is None or memory is None or best.time_ns < COVERED * time:
+        verdict, reason = _unsaid(rows, best.time_ns / time if time else 0.0, card, graphs)
+    else:
+        verdict, reason = _verdict(compute, memory, time / len(rows) / 1000)
     return ClassRoof(
         kind=kind,
         count=len(rows),
@@ -164,27 +187,28 @@ def _roof(kind: str, rows: Activities, best: _Best, card: Card | None) -> ClassR
     )
 
 
-def _verdict(
-    time: int, count: int, best: _Best, compute: float | None, memory: float | None, card: Card | None
-) -> tuple[str, str]:
-    mean_us = time / count / 1000
-    covered = best.time_ns / time if time else 0.0
-    if compute is None or memory is None or covered < COVERED:
-        if mean_us < LAUNCH_US:
-            return "launch-bound", f"kernels of {mean_us:.1f} µs take no longer than launching one"
-        return "unknown", _why_unknown(covered, card)
+def _verdict(compute: float, memory: float, mean_us: float) -> tuple[str, str]:
     shares = f"{percent(compute)} of the card's arithmetic, {percent(memory)} of its memory bandwidth"
     if max(compute, memory) >= NEAR:
         return ("compute-bound" if compute >= memory else "bandwidth-bound"), shares
     return "latency-bound", f"{shares}; {mean_us:.1f} µs a kernel"
 
 
-def _why_unknown(covered: float, card: Card | None) -> str:
+def _unsaid(
+    rows: Activities, covered: float, card: Card | None, graphs: NDArray[np.bool_]
+) -> tuple[str, str]:
+    """What can be said without the work: of what was launched one by one, whether that took as long."""
+    time = int(rows.duration_ns.sum())
+    if rows.duration_ns[graphs].sum() * 2 > time:
+        return "unknown", "its kernels run in CUDA graphs, where no operator is recorded"
+    mean_us = time / len(rows) / 1000
+    if mean_us < LAUNCH_US:
+        return "launch-bound", f"kernels of {mean_us:.1f} µs take no longer than launching one"
     if card is None:
-        return "no peaks for this card: name it with --card"
+        return "unknown", "no peaks for this card: name it with --card"
     if covered == 0:
-        return "the file has no shapes for these kernels"
-    return f"the file has no shapes for {percent(1 - covered)} of the time of these kernels"
+        return "unknown", "the file has no shapes for these kernels"
+    return "unknown", f"the file has no shapes for {percent(1 - covered)} of the time of these kernels"
 
 
 def rule_of_thumb(roofs: list[ClassRoof]) -> RuleOfThumb | None:

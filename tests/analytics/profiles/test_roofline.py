@@ -101,6 +101,23 @@ def verdict(profile: Profile, card: object) -> tuple[str, str]:
     return roof.verdict, roof.reason
 
 
+def test_kernels_of_graphs_have_no_shapes() -> None:
+    """vLLM's decode runs as one graph: unknown with that reason, and never bound by launching its kernels."""
+    roofs = roofline(read_profile(KINETO / "vllm_decode.json.gz"), 2, card_named("mi300x"))
+    reasons = {roof.kind: roof.reason for roof in roofs if roof.verdict == "unknown"}
+
+    assert (
+        "its kernels run in CUDA graphs, where no operator is recorded" == reasons["gemm"] == reasons["norm"]
+    )
+
+
+def test_formats_without_a_peak_are_unknown(tmp_path: Path) -> None:
+    """A product in bfloat16 on a card that has no peak for it is unknown, never zero of its arithmetic."""
+    profile = traced(tmp_path, ("aten::mm", "cutlass_gemm", [[8192, 8192], [8192, 8192]], 9000.0))
+
+    assert "unknown" == only(roofline(profile, 0, card_named("t4"))).verdict
+
+
 def test_little_known_is_unknown(tmp_path: Path) -> None:
     """Where shapes cover less than half of a class's time, the verdict of the rest is not taken for it."""
     known = ("aten::mm", "cutlass_gemm_a", [[8192, 8192], [8192, 8192]], 1500.0)

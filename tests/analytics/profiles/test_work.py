@@ -87,6 +87,25 @@ def test_what_has_no_answer(operator: str, dims: object) -> None:
     assert work_of(operator, Shape(json.dumps(dims), json.dumps([BF16, BF16]))) is None
 
 
+# What torch.utils.flop_counter.FlopCounterMode of PyTorch 2.13 counts for these calls on meta tensors.
+COUNTED: list[tuple[str, list[object], int]] = [
+    ("aten::mm", [[32, 2880], [2880, 5000]], 921_600_000),
+    ("aten::addmm", [[512], [141, 512], [512, 512]], 73_924_608),
+    ("aten::bmm", [[8, 10, 64], [8, 64, 20]], 204_800),
+    ("aten::baddbmm", [[8, 10, 20], [8, 10, 64], [8, 64, 20]], 204_800),
+    ("aten::_scaled_dot_product_flash_attention", [[2, 8, 128, 64]] * 3, 67_108_864),
+]
+
+
+@pytest.mark.parametrize(("operator", "dims", "flops"), COUNTED, ids=[row[0] for row in COUNTED])
+def test_as_pytorch_counts(operator: str, dims: list[object], flops: int) -> None:
+    """FLOPs are those of PyTorch's own counter."""
+    work = work_of(operator, shape(dims, [BF16] * len(dims)))
+
+    assert work is not None
+    assert flops == work.flops
+
+
 def test_causal_pairs_of_a_vllm_step() -> None:
     """The sums in a mark give the pairs that counting every token's own past gives."""
     prefills, decodes = [(5, 5), (3, 11)], [(1, 40), (1, 7)]

@@ -57,94 +57,97 @@ class GpmBlock(Block):
         """Start without cards."""
         super().__init__()
         self._library = library
-        self._places: list[_Place] = []
-        self.columns = 0
+        self._compare = library.function("nvmlGpmMetricsGet")
+        self._places: list[_Samples] = []
+        self._turn = 0
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are."""
+        return len(self._places) * len(METRICS)
 
     def add(self, card: int, handle: Any, instance: int | None = None) -> slice | None:
         """Take samples of a card, or of one of its GPU instances; None where it gives none."""
-        place = _Place(self._library, card, handle, instance, self.columns)
-        if place.sample() != 0:
+        place = _Samples(self._library, card, handle, instance)
+        if self._compare is None or place.take(0) != 0:
             place.close()
             return None
+        start = self.columns
         self._places.append(place)
-        start, self.columns = self.columns, self.columns + len(METRICS)
         return slice(start, self.columns)
 
     def seal(self) -> None:
-        """Fix the columns; nothing may be added after."""
-        self.values = np.zeros(self.columns)
+        """Make the requests, two of each card: which sample is the older changes from read to read."""
+        nv = self._library.nv
+        kind, places = nv.c_nvmlGpmMetricsGet_t, self._places
+        self._requests = (kind * (2 * max(1, len(places))))()
+        self._asked = [
+            [ctypes.byref(self._requests[2 * n + turn]) for n in range(len(places))] for turn in (0, 1)
+        ]
+        for n, place in enumerate(places):
+            for turn in (0, 1):
+                asked = self._requests[2 * n + turn]
+                asked.version, asked.numMetrics = nv.NVML_GPM_METRICS_GET_VERSION, len(METRICS)
+                asked.sample1, asked.sample2 = place.samples[1 - turn], place.samples[turn]
+        whole = np.frombuffer(self._requests, dtype=np.uint8).reshape(-1, ctypes.sizeof(kind))
+        start = kind.metrics.offset
+        metrics = whole[:, start : start + len(METRICS) * _METRIC.itemsize].view(_METRIC)
+        metrics["metric"] = METRICS
+        metrics = metrics[: 2 * len(places)]
+        self._values = [metrics["value"][turn::2] for turn in (0, 1)]
+        self._codes = [metrics["code"][turn::2] for turn in (0, 1)]
         self.good = np.zeros(self.columns, dtype=np.bool_)
+        self.values = np.zeros(self.columns)
         self.whole = False
 
     def read(self) -> None:
         """Sample every card and compare with the sample before."""
-        for place in list(self._places):
-            columns = slice(place.start, place.start + len(METRICS))
-            code = place.sample() or place.compare()
-            if code:
-                self.good[columns] = False
-            else:
-                self.values[columns] = place.values
-                self.good[columns] = place.codes == 0
-            if code in GONE:
-                self.gone.append(Gone(place.card, code))
-                self._places.remove(place)
+        if self._compare is None:
+            return
+        self._turn = 1 - self._turn
+        taken = [place.take(self._turn) for place in self._places]
+        compare = self._compare
+        codes = [code or compare(asked) for code, asked in zip(taken, self._asked[self._turn], strict=True)]
+        self.values = self._values[self._turn].ravel()
+        good = self._codes[self._turn] == 0
+        if any(codes):
+            good[np.array(codes) != 0] = False
+            self._lose(codes)
+        self.good = good.ravel()
         self.whole = bool(self.good.all())
+
+    def _lose(self, codes: list[int]) -> None:
+        for place, code in zip(self._places, codes, strict=True):
+            if code in GONE and not place.lost:
+                place.lost = code
+                self.gone.append(Gone(place.card, code))
 
     def close(self) -> None:
         """Free the samples."""
         for place in self._places:
             place.close()
-        self._places.clear()
 
 
-class _Place:
-    """Two samples of one card, taken in turns, and for each turn the request that compares them."""
+class _Samples:
+    """Two samples of one card, taken in turns."""
 
-    def __init__(self, library: Library, card: int, handle: Any, instance: int | None, start: int) -> None:
-        nv = library.nv
-        self.card, self.start = card, start
+    def __init__(self, library: Library, card: int, handle: Any, instance: int | None) -> None:
+        self.card, self.lost = card, 0
         self._free = library.function("nvmlGpmSampleFree")
-        self._compare = library.function("nvmlGpmMetricsGet")
-        self._samples = [
-            sample for _ in range(2) if (sample := library.ask("nvmlGpmSampleAlloc")) is not None
-        ]
-        name = "nvmlGpmSampleGet" if instance is None else "nvmlGpmMigSampleGet"
-        self._get = library.function(name)
+        self.samples = [sample for _ in (0, 1) if (sample := library.ask("nvmlGpmSampleAlloc")) is not None]
+        self._get = library.function("nvmlGpmSampleGet" if instance is None else "nvmlGpmMigSampleGet")
         before = (handle,) if instance is None else (handle, ctypes.c_uint(instance))
-        self._arguments = [(*before, sample) for sample in self._samples]
-        self._turn = 0
-        self._requests = (
-            [self._request(nv, older, newer) for older, newer in ((1, 0), (0, 1))] if self._whole else []
-        )
+        self._arguments = [(*before, sample) for sample in self.samples]
 
-    @property
-    def _whole(self) -> bool:
-        return len(self._samples) == 2 and self._get is not None and self._compare is not None
-
-    def _request(self, nv: Any, older: int, newer: int) -> tuple[Any, Any, Any]:
-        asked = nv.c_nvmlGpmMetricsGet_t()
-        asked.version, asked.numMetrics = nv.NVML_GPM_METRICS_GET_VERSION, len(METRICS)
-        asked.sample1, asked.sample2 = self._samples[older], self._samples[newer]
-        at = nv.c_nvmlGpmMetricsGet_t.metrics.offset
-        metrics = np.frombuffer(asked, dtype=_METRIC, count=len(METRICS), offset=at)
-        metrics["metric"] = METRICS
-        return ctypes.byref(asked), metrics["value"], metrics["code"]
-
-    def sample(self) -> int:
-        """Read a sample into the older of the two buffers."""
-        if not self._whole or self._get is None:
-            return 3  # NVML_ERROR_NOT_SUPPORTED
-        self._turn = 1 - self._turn
-        return self._get(*self._arguments[self._turn])
-
-    def compare(self) -> int:
-        """Ask for the metrics between the last two samples."""
-        asked, self.values, self.codes = self._requests[self._turn]
-        return 3 if self._compare is None else self._compare(asked)
+    def take(self, turn: int) -> int:
+        """Read a sample into one of the two; NVML's code, that of a lost card again and again."""
+        if self.lost or self._get is None or len(self.samples) < 2:
+            return self.lost or 3  # NVML_ERROR_NOT_SUPPORTED
+        return self._get(*self._arguments[turn])
 
     def close(self) -> None:
-        """Free both samples."""
-        for sample in self._samples if self._free is not None else ():
-            self._free(sample)  # type: ignore[misc] # not None: the line above
-        self._samples = []
+        """Free both."""
+        free, samples, self.samples = self._free, self.samples, []
+        if free is not None:
+            for sample in samples:
+                free(sample)

@@ -20,6 +20,8 @@ from otel_attrib.collector.sources.nvml_throttle import HELD_DOWN
 __all__ = ["Levels", "Limits"]
 
 _GRAPHICS_SENSOR: Final = 0
+_MEMORY_V2, _TEMPERATURE_V1 = 0x02000028, 0x0100000C
+"""Versions of the structures, their size among them; older bindings do not name them all."""
 _SM, _MEMORY = 1, 2
 _PERCENT: Final = 0.01
 _MILLI: Final = 0.001
@@ -87,14 +89,13 @@ class _Calls:
         self, card: Card, handle: Any, device: str, wanted: Sequence[tuple[str, int]], **more: str
     ) -> None:
         """Memory without what the driver reserves (second version), where the driver tells them apart."""
-        head = (self._library.nv.nvmlMemory_v2,)
         members = {"total": 2, "used": 8}
         found = self._structure(
             card,
             "nvmlDeviceGetMemoryInfo_v2",
             [(members[name], True) for name in members],
             10,
-            head,
+            (_MEMORY_V2,),
             handle=handle,
         ) or self._structure(card, "nvmlDeviceGetMemoryInfo", [(0, True), (4, True)], 6, handle=handle)
         for key, column in wanted:
@@ -147,9 +148,8 @@ class Levels(_Calls):
             self._out(card, key, column, _PERCENT)
 
     def _temperature(self, card: Card) -> None:
-        nv = self._library.nv
         found = self._structure(
-            card, "nvmlDeviceGetTemperatureV", [(2, False)], 3, (nv.nvmlTemperature_v1, _GRAPHICS_SENSOR)
+            card, "nvmlDeviceGetTemperatureV", [(2, False)], 3, (_TEMPERATURE_V1, _GRAPHICS_SENSOR)
         )
         column = (
             found[0]

@@ -1,15 +1,17 @@
 """Which process holds how much of a card's memory, and how much of its time on the SMs it used.
 
-The driver tells host process ids only; in a container that hides them it tells none.
+The driver tells host process ids only; in a container that hides them it tells none. A process that ends is
+gone from the next read; as long as the same ones run, their series come again as the same tuple.
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from otel_attrib.collector.agent.source import Reading, Series, series
+from otel_attrib.collector.agent.source import Series, series
 from otel_attrib.collector.sources.nvml_block import Gone
 from otel_attrib.collector.sources.nvml_card import Card
 from otel_attrib.collector.sources.nvml_columns import Columns
@@ -35,99 +37,142 @@ _HELD: Final = np.dtype(
 """`nvmlProcessInfo_t` as of version 2 of its calls."""
 _UNKNOWN_BYTES, _NO_INSTANCE = 2**64 - 1, 2**32 - 1
 _TOO_SMALL: Final = 7
+_ROOM: Final = 32
+
+Rows = NDArray[Any]
 
 
 class _Table:
-    """A buffer that an NVML call fills with rows, and the count beside it."""
+    """Rows of all cards from one call each; `told` has those that the last read gave, and whose they are."""
 
-    def __init__(self, kind: Any, rows: int = 64) -> None:
-        self.kind = kind
-        self.grow(rows)
+    def __init__(self, kind: Any, function: Callable[..., int], cards: int) -> None:
+        self._kind, self._function = kind, function
+        self.cards = cards
+        self.grow(_ROOM)
 
-    def grow(self, rows: int) -> None:
-        self.rows = np.zeros(rows, dtype=self.kind)
-        self.memory = (ctypes.c_char * self.rows.nbytes).from_buffer(self.rows.data)
-        self.count = ctypes.c_uint(rows)
+    def grow(self, room: int) -> None:
+        """Make room for so many rows of each card, and the arguments with it."""
+        self.rows = np.zeros((self.cards, room), dtype=self._kind)
+        self.counts = np.zeros(self.cards, dtype=np.uint32)
+        rows, counts = ((ctypes.c_char * a.nbytes).from_buffer(a.data) for a in (self.rows, self.counts))
+        stride = self.rows.strides[0]
+        self.places = [
+            (ctypes.byref(counts, 4 * card), ctypes.byref(rows, stride * card)) for card in range(self.cards)
+        ]
+        self._numbers = np.arange(room)
 
-    def filled(self) -> Any:
-        return self.rows[: self.count.value]
+    def read(self, arguments: Callable[["_Table"], list[tuple[Any, ...]]]) -> list[int]:
+        """Call for every card; what does not fit is asked for once more with room for it."""
+        for _ in range(2):
+            self.counts[:] = self.rows.shape[1]
+            codes = [self._function(*one) for one in arguments(self)]
+            if _TOO_SMALL not in codes:
+                break
+            self.grow(int(self.counts.max()) * 2 + 5)
+        self._good = self._numbers < self.counts[:, None]
+        self._good[np.array(codes, dtype=np.int64) != 0] = False
+        return codes
+
+    def told(self) -> tuple[NDArray[np.intp], Rows]:
+        """Return the card of each row and the rows."""
+        return np.nonzero(self._good)[0], self.rows[self._good]
+
+    def newest(self, column: str) -> NDArray[Any]:
+        """Return (cards,) the largest value of a column, 0 where a card told nothing."""
+        return np.asarray(np.where(self._good, self.rows[column], 0).max(axis=1))
+
+
+class _Series:
+    """The series of one kind of row, made anew only when other processes run."""
+
+    def __init__(self, key: str, cards: Sequence[Card]) -> None:
+        self._key = key
+        self._cards = cards
+        self._known: dict[tuple[str, int], Series] = {}
+        self._rows = b""
+        self._last: tuple[tuple[Series, ...], NDArray[np.intp]] = ((), np.zeros(0, dtype=np.intp))
+
+    def columns(self, owners: NDArray[np.intp], rows: Rows, numbers: NDArray[np.float64]) -> list[Columns]:
+        """Return these numbers; of two rows of one process the later counts."""
+        instances = rows["instance"] if "instance" in (rows.dtype.names or ()) else None
+        same = owners.tobytes() + rows["pid"].tobytes() + (b"" if instances is None else instances.tobytes())
+        if same != self._rows:
+            self._rows, self._last = same, self._named(owners, rows, instances)
+        named, chosen = self._last
+        return [(named, numbers[chosen])] if named else []
+
+    def _named(
+        self, owners: NDArray[np.intp], rows: Rows, instances: Rows | None
+    ) -> tuple[tuple[Series, ...], NDArray[np.intp]]:
+        parts = [_NO_INSTANCE] * len(rows) if instances is None else instances.tolist()
+        last: dict[tuple[str, int], int] = {}
+        for n, (owner, pid, part) in enumerate(
+            zip(owners.tolist(), rows["pid"].tolist(), parts, strict=True)
+        ):
+            device = self._cards[owner].device
+            last[device if part == _NO_INSTANCE else f"{device}:{part}", pid] = n
+        known = self._known
+        self._known = {
+            place: known.get(place) or series(self._key, place[0], process__pid=str(place[1]))
+            for place in last
+        }
+        return tuple(self._known.values()), np.array(list(last.values()), dtype=np.intp)
 
 
 class Processes:
     """Memory and SM time of every process on every card."""
 
     def __init__(self, library: Library, cards: Sequence[Card]) -> None:
-        """Read these cards; older drivers without the calls have no such readings."""
-        self._held_by = library.function("nvmlDeviceGetComputeRunningProcesses_v3")
-        self._held_by = self._held_by or library.function("nvmlDeviceGetComputeRunningProcesses_v2")
-        self._used_by = library.function("nvmlDeviceGetProcessUtilization")
-        self._cards = {card.index: card for card in cards}
-        self._held, self._use = _Table(_HELD), _Table(_USE)
-        self._seen = dict.fromkeys(self._cards, 0)
-        self._known: dict[tuple[str, str, int], Series] = {}
-        self._named: tuple[Series, ...] = ()
+        """Read these cards; drivers without the calls have no such readings."""
+        held = library.function("nvmlDeviceGetComputeRunningProcesses_v3")
+        held = held or library.function("nvmlDeviceGetComputeRunningProcesses_v2")
+        used = library.function("nvmlDeviceGetProcessUtilization")
+        self._cards = list(cards)
+        self._held = None if held is None else _Table(_HELD, held, len(cards))
+        self._used = None if used is None else _Table(_USE, used, len(cards))
+        self._memory = _Series("process_gpu_memory", self._cards)
+        self._shares = _Series("process_gpu_utilization", self._cards)
+        self._seen = np.zeros(max(1, len(cards)), dtype=np.uint64)
+        self._since = [ctypes.c_ulonglong.from_buffer(self._seen.data, 8 * n) for n in range(len(cards))]
         self.gone: list[Gone] = []
 
     def read(self, now: float) -> list[Columns]:
-        """Return what the processes of the last second hold and use; `now` is not needed."""
-        told: list[Reading] = []
-        for card in list(self._cards.values()):
-            codes = self._memory(card, told), self._time(card, told)
-            lost = next((code for code in codes if code in GONE), None)
-            if lost is not None:
-                self.gone.append(Gone(card.index, lost))
-                del self._cards[card.index]
-        named = tuple(one for one, _ in told)
-        if named != self._named:
-            self._named = named  # the same tuple for as long as the same processes run
-            alive = set(map(id, named))
-            self._known = {key: one for key, one in self._known.items() if id(one) in alive}
-        return [(self._named, np.array([value for _, value in told], dtype=np.float64))] if told else []
+        """Return what the processes hold, and use since the last read; `now` is not needed."""
+        if not self._cards:
+            return []
+        told: list[Columns] = []
+        codes: list[int] = []
+        if self._held is not None:
+            codes += self._held.read(self._held_arguments)
+            owners, rows = self._held.told()
+            known = rows["used"] != _UNKNOWN_BYTES
+            if not known.all():
+                owners, rows = owners[known], rows[known]
+            told += self._memory.columns(owners, rows, rows["used"].astype(np.float64))
+        if self._used is not None:
+            codes += self._used.read(self._used_arguments)
+            owners, rows = self._used.told()
+            self._seen[: len(self._cards)] = np.maximum(
+                self._seen[: len(self._cards)], self._used.newest("time")
+            )
+            told += self._shares.columns(owners, rows, rows["sm"] * 0.01)
+        self._lose(codes)
+        return told
 
-    def _memory(self, card: Card, told: list[Reading]) -> int:
-        if self._held_by is None:
-            return 0
-        table = self._held
-        for _ in range(2):
-            table.count.value = table.rows.size
-            code = self._held_by(card.handle, ctypes.byref(table.count), table.memory)
-            if code != _TOO_SMALL:
-                break
-            table.grow(table.count.value * 2 + 5)
-        if code == 0:
-            for row in table.filled().tolist():
-                pid, used, instance = row[0], row[2], row[3]
-                if used != _UNKNOWN_BYTES:
-                    device = card.device if instance == _NO_INSTANCE else f"{card.device}:{instance}"
-                    told.append((self._series("process_gpu_memory", device, pid), float(used)))
-        return code
+    def _held_arguments(self, table: _Table) -> list[tuple[Any, ...]]:
+        return [(card.handle, *place) for card, place in zip(self._cards, table.places, strict=True)]
 
-    def _time(self, card: Card, told: list[Reading]) -> int:
-        """Each process's newest sample since the last read: a share of the SMs' time."""
-        if self._used_by is None:
-            return 0
-        table = self._use
-        since = ctypes.c_ulonglong(self._seen[card.index])
-        for _ in range(2):
-            table.count.value = table.rows.size
-            code = self._used_by(card.handle, table.memory, ctypes.byref(table.count), since)
-            if code != _TOO_SMALL:
-                break
-            table.grow(table.count.value * 2 + 5)
-        if code == 0:
-            newest: dict[int, tuple[int, int]] = {}
-            for pid, _, time, sm, *_ in table.filled().tolist():
-                newest[pid] = max(newest.get(pid, (0, 0)), (time, sm))
-            for pid, (time, sm) in newest.items():
-                told.append((self._series("process_gpu_utilization", card.device, pid), sm / 100.0))
-                self._seen[card.index] = max(self._seen[card.index], time)
-        return code
+    def _used_arguments(self, table: _Table) -> list[tuple[Any, ...]]:
+        return [
+            (card.handle, rows, count, since)
+            for card, (count, rows), since in zip(self._cards, table.places, self._since, strict=True)
+        ]
 
-    def _series(self, key: str, device: str, pid: int) -> Series:
-        place = (key, device, pid)
-        if place not in self._known:
-            self._known[place] = series(key, device, process__pid=str(pid))
-        return self._known[place]
+    def _lose(self, codes: list[int]) -> None:
+        """A card that is gone is named; it is asked until all parts are made anew, which costs little."""
+        for n, code in enumerate(codes):
+            if code in GONE:
+                self.gone.append(Gone(self._cards[n % len(self._cards)].index, code))
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -40,11 +40,13 @@
 
 typedef unsigned int ret;
 
+struct running { unsigned pid, sm, instance; double used; };
 struct fact { /* one line: a later one with the same key and a time that has come replaces it */
     double at, value, growth;
     int gpu, type, failing;
     char key[40];
     char text[100];
+    struct running process;
 };
 struct xid { double at; int gpu; unsigned long long number; int taken; };
 struct device { int gpu, instance; char tag[8]; };
@@ -65,6 +67,8 @@ static int registered[MOST_GPUS];
 static int table[32768];
 static int field_table[MOST_GPUS][MOST_FIELD][MOST_SCOPE];
 static double table_from = -1, table_until = -2;
+static ret lost_code[MOST_GPUS];
+static int any_failing; /* the script has fail.NAME lines */
 
 static double clock_s(void) {
     static int real = -1;
@@ -84,6 +88,7 @@ static unsigned hash(int gpu, const char *key) {
 static void rebuild(double now) {
     memset(table, 0xff, sizeof table);
     memset(field_table, 0xff, sizeof field_table);
+    memset(lost_code, 0, sizeof lost_code);
     table_from = now; table_until = 1e300;
     for (int i = 0; i < count_facts; i++) {
         if (facts[i].at > now) { if (facts[i].at < table_until) table_until = facts[i].at; continue; }
@@ -92,14 +97,19 @@ static void rebuild(double now) {
             h = (h + 1) & 32767u;
         table[h] = i; /* lines stand in the order of their times */
         unsigned field, scope = 0;
+        if (!strcmp(facts[i].key, "lost")) lost_code[facts[i].gpu] = (ret)facts[i].value;
         if (sscanf(facts[i].key, "field.%u.%u", &field, &scope) >= 1 && field < MOST_FIELD && scope < MOST_SCOPE)
             field_table[facts[i].gpu][field][scope] = i;
     }
 }
 
-static struct fact *find(int gpu, const char *key) {
+static double settle(void) { /* the time, with the table of what holds then */
     double now = clock_s();
     if (now < table_from || now >= table_until) rebuild(now);
+    return now;
+}
+
+static struct fact *look(int gpu, const char *key) {
     for (unsigned h = hash(gpu, key); table[h] >= 0; h = (h + 1) & 32767u) {
         struct fact *f = &facts[table[h]];
         if (f->gpu == gpu && !strcmp(f->key, key)) return f->type == -1 ? NULL : f;
@@ -107,22 +117,25 @@ static struct fact *find(int gpu, const char *key) {
     return NULL;
 }
 
-static double value_of(struct fact *f) {
-    return f->growth == 0 ? f->value : f->value + f->growth * (clock_s() - f->at);
+static struct fact *find(int gpu, const char *key) {
+    settle();
+    return look(gpu, key);
 }
 
 static ret number(int gpu, const char *key, double *out) {
     char fail[48];
+    double now = settle();
     calls++;
     if (!initialised) return 1;
-    struct fact *lost = find(gpu, "lost");
-    if (lost && lost->value) return (ret)lost->value;
-    snprintf(fail, sizeof fail, "fail.%s", key);
-    struct fact *failing = find(gpu, fail);
-    if (failing && failing->value) return (ret)failing->value;
-    struct fact *f = find(gpu, key);
+    if (lost_code[gpu]) return lost_code[gpu];
+    if (any_failing) {
+        snprintf(fail, sizeof fail, "fail.%s", key);
+        struct fact *failing = look(gpu, fail);
+        if (failing && failing->value) return (ret)failing->value;
+    }
+    struct fact *f = look(gpu, key);
     if (!f) return NOT_SUPPORTED;
-    *out = value_of(f);
+    *out = f->growth == 0 ? f->value : f->value + f->growth * (now - f->at);
     return SUCCESS;
 }
 
@@ -176,8 +189,11 @@ static void gpu_line(double at, int gpu, char *key, char *rest) {
         snprintf(numbered, sizeof numbered, "%s.%d", key, n);
         struct fact *f = add(at, gpu, numbered);
         snprintf(f->text, sizeof f->text, "%s", rest);
+        f->process.instance = 0xffffffffu;
+        sscanf(rest, "%u %lf %u %u", &f->process.pid, &f->process.used, &f->process.sm, &f->process.instance);
         return;
     }
+    if (!strncmp(key, "fail.", 5)) any_failing = 1;
     if (!strcmp(rest, "absent")) { add(at, gpu, key)->type = -1; return; }
     add(at, gpu, key)->value = atof(rest);
 }
@@ -188,7 +204,7 @@ EXPORT int fake_nvml_load(const char *path) {
     double at = 0;
     int gpu;
     if (!file) return -1;
-    count_facts = count_xids = gpus = initialised = 0;
+    count_facts = count_xids = gpus = initialised = any_failing = 0;
     init_code = 0; now_s = 0; calls = 0; table_from = -1; table_until = -2;
     memset(registered, 0, sizeof registered);
     while (fgets(line, sizeof line, file)) {
@@ -246,8 +262,8 @@ EXPORT ret nvmlDeviceGetHandleByIndex_v2(unsigned index, struct device **out) {
 }
 
 static ret text(struct device *d, const char *key, char *out, unsigned length) {
-    struct fact *lost = find(d->gpu, "lost");
-    if (lost && lost->value) return (ret)lost->value;
+    settle();
+    if (lost_code[d->gpu]) return lost_code[d->gpu];
     if (d->instance >= 0) {
         char numbered[40], uuid[100];
         int id;
@@ -334,12 +350,10 @@ EXPORT ret nvmlDeviceGetMemoryInfo_v2(struct device *d, struct memory2 *out) {
 
 struct field_value { unsigned field, scope; long long timestamp, latency; unsigned type, code; uint64_t value; };
 EXPORT ret nvmlDeviceGetFieldValues(struct device *d, int n, struct field_value *values) {
-    struct fact *lost = find(d->gpu, "lost");
+    double now = settle();
     calls++;
-    if (lost && lost->value) return (ret)lost->value;
-    double now = clock_s();
+    if (lost_code[d->gpu]) return lost_code[d->gpu];
     if (!initialised) return 1;
-    if (now < table_from || now >= table_until) rebuild(now);
     for (int i = 0; i < n; i++) {
         struct field_value *f = &values[i];
         int at = f->field < MOST_FIELD && f->scope < MOST_SCOPE ? field_table[d->gpu][f->field][f->scope] : -1;
@@ -445,35 +459,36 @@ EXPORT ret nvmlEventSetWait_v2(int *set, struct event *out, unsigned timeout) {
 struct process { unsigned pid; unsigned long long used; unsigned instance, compute; };
 struct use { unsigned pid; unsigned long long time; unsigned sm, mem, enc, dec; };
 
-static int process_at(int gpu, int n, unsigned *pid, double *used, unsigned *sm, unsigned *instance) {
+static struct running *process_at(int gpu, int n) {
     char key[40];
     snprintf(key, sizeof key, "process.%d", n);
     struct fact *f = find(gpu, key);
-    *instance = 0xffffffffu;
-    return f && sscanf(f->text, "%u %lf %u %u", pid, used, sm, instance) >= 2;
+    return f ? &f->process : NULL;
 }
 EXPORT ret nvmlDeviceGetComputeRunningProcesses_v3(struct device *d, unsigned *n, struct process *out) {
-    unsigned room = *n, found = 0, pid, sm, instance;
-    double used, v = 0;
+    unsigned room = *n, found = 0;
+    double v = 0;
     ret code = number(d->gpu, "processes", &v);
     if (code) return code;
     for (int i = 0; i < (int)v; i++) {
-        if (!process_at(d->gpu, i, &pid, &used, &sm, &instance)) continue;
-        if (found < room) out[found] = (struct process){pid, (unsigned long long)used, instance, 0xffffffffu};
+        struct running *p = process_at(d->gpu, i);
+        if (!p) continue;
+        if (found < room) out[found] = (struct process){p->pid, (unsigned long long)p->used, p->instance, 0xffffffffu};
         found++;
     }
     *n = found;
     return found > room ? INSUFFICIENT_SIZE : SUCCESS;
 }
 EXPORT ret nvmlDeviceGetProcessUtilization(struct device *d, struct use *out, unsigned *n, unsigned long long since) {
-    unsigned room = *n, found = 0, pid, sm = 0, instance;
+    unsigned room = *n, found = 0;
     unsigned long long time = (unsigned long long)(clock_s() * 1e6) + 1;
-    double used, v = 0;
+    double v = 0;
     ret code = number(d->gpu, "processes", &v);
     if (code) return code;
     for (int i = 0; i < (int)v && time > since; i++) {
-        if (!process_at(d->gpu, i, &pid, &used, &sm, &instance) || sm == 999) continue;
-        if (found < room) out[found] = (struct use){pid, time, sm, 0, 0, 0};
+        struct running *p = process_at(d->gpu, i);
+        if (!p || p->sm == 999) continue;
+        if (found < room) out[found] = (struct use){p->pid, time, p->sm, 0, 0, 0};
         found++;
     }
     *n = found;

@@ -125,10 +125,10 @@ def wrappers() -> list[Call]:
     for index in range(CARDS):
         card = nv.nvmlDeviceGetHandleByIndex(index)
         calls += [
-            lambda c=card: nv.nvmlDeviceGetUtilizationRates(c).gpu,
-            lambda c=card: nv.nvmlDeviceGetUtilizationRates(c).memory,
-            lambda c=card: nv.nvmlDeviceGetMemoryInfo(c, nv.nvmlMemory_v2).used,
-            lambda c=card: nv.nvmlDeviceGetMemoryInfo(c, nv.nvmlMemory_v2).total,
+            partial(member, "gpu", nv.nvmlDeviceGetUtilizationRates, card),
+            partial(member, "memory", nv.nvmlDeviceGetUtilizationRates, card),
+            partial(member, "used", nv.nvmlDeviceGetMemoryInfo, card, nv.nvmlMemory_v2),
+            partial(member, "total", nv.nvmlDeviceGetMemoryInfo, card, nv.nvmlMemory_v2),
             partial(nv.nvmlDeviceGetClockInfo, card, 1),
             partial(nv.nvmlDeviceGetClockInfo, card, 2),
             partial(nv.nvmlDeviceGetMaxClockInfo, card, 1),
@@ -145,6 +145,11 @@ def wrappers() -> list[Call]:
         calls += gpm_calls(nv, card)
         calls.append(partial(held, nv, card))
     return calls
+
+
+def member(name: str, call: Callable[..., Any], *arguments: Any) -> float:
+    """One member of what a call returns."""
+    return float(getattr(call(*arguments), name))
 
 
 def held(nv: Any, card: Any) -> float:

@@ -1,6 +1,7 @@
 """The agent inside `up` and beside it: readings of this machine in `samples`, nothing where it is off."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -76,43 +77,79 @@ def test_nothing_is_lost_when_it_stops(up: Start) -> None:
     assert wait_for_rows(again, SEEN.format(node=socket.gethostname())) >= 1
 
 
-def test_off_reads_nothing(up: Start) -> None:
-    """With `--no-agent` no metrics request is made, although the environment says on."""
-    started = up("--no-agent", **ON)
-    time.sleep(2.0)
+@pytest.fixture(scope="module")
+def silent(up: Start) -> Up:
+    """One `up` without its agent, although the environment says on."""
+    return up("--no-agent", **ON)
 
-    assert not [name for name in started.status()["counters"] if "metrics" in name]
-    assert "0" == started.query("SELECT count() FROM samples")
+
+def test_off_reads_nothing(silent: Up) -> None:
+    """With `--no-agent` no metrics request is made."""
+    time.sleep(1.5)
+
+    assert not [name for name in silent.status()["counters"] if "metrics" in name]
+    assert "0" == silent.query("SELECT count() FROM samples")
+
+
+class Command:
+    """`otel-attrib agent` as a process of its own, reading the CPUs ten times a second."""
+
+    def __init__(self, endpoint: str, **environment: str) -> None:
+        """Start it."""
+        words = [sys.executable, "-m", "otel_attrib", "agent", "--sources", "cpu", "--every", "cpu=100ms"]
+        names = {"OTEL_RESOURCE_ATTRIBUTES": "host.name=node7,service.name=engine"}
+        given = {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_ATTRIB_AGENT_SEND": "300ms"}
+        self.process = subprocess.Popen(
+            words, stderr=subprocess.PIPE, text=True, env=os.environ | names | given | environment
+        )
+
+    def end(self) -> list[str]:
+        """Ask it to end; what it said."""
+        self.process.send_signal(signal.SIGTERM)
+        told = self.process.communicate(timeout=20)[1].splitlines()
+        assert 0 == self.process.returncode, told
+        return told
 
 
 @pytest.mark.parametrize("port", ["otlp_http", "otlp_grpc"])
 def test_the_command_beside_it(up: Start, port: str) -> None:
     """`otel-attrib agent` sends this node's counters over HTTP and gRPC, and ends on SIGTERM with a count."""
     started = up()
-    words = [sys.executable, "-m", "otel_attrib", "agent", "--sources", "cpu,clock", "--every", "cpu=100ms"]
-    environment = {
-        **os.environ,
-        "OTEL_EXPORTER_OTLP_ENDPOINT": started[port],
-        "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc" if port == "otlp_grpc" else "http/protobuf",
-        "OTEL_ATTRIB_AGENT_SEND": "300ms",
-        "OTEL_RESOURCE_ATTRIBUTES": "host.name=node7,service.name=engine",
-    }
-    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment)
+    protocol = {"otlp_grpc": "grpc", "otlp_http": "http/protobuf"}[port]
+    command = Command(started[port], OTEL_EXPORTER_OTLP_PROTOCOL=protocol)
     found = wait_for_rows(started, SEEN.format(node="node7"), 10)
-    process.send_signal(signal.SIGTERM)
-    told = process.communicate(timeout=20)[1]
+    told = command.end()
 
     assert found >= 10
-    assert 0 == process.returncode, told
-    assert ", 0 lost" in told.splitlines()[-1]
+    assert ", 0 lost" in told[-1]
     assert "otel-attrib-agent" == started.query("SELECT DISTINCT service FROM samples")
 
 
-def test_every_kind_of_point_arrives_as_it_was(up: Start) -> None:
+def test_a_crash_of_the_collector_loses_nothing_and_doubles_nothing(up: Start) -> None:
+    """`up` is killed and comes back: there are as many rows as the agent counted, none twice."""
+    first = up()
+    command = Command(first["otlp_http"])
+    assert wait_for_rows(first, SEEN.format(node="node7"), 5) >= 5
+    first.kill()
+    time.sleep(3.0)
+    port = first["otlp_http"].rpartition(":")[2]
+    again = up("--otlp-http-port", port, directory=first.directory)
+    wait_for_rows(again, f"{SEEN.format(node='node7')} AND time > now64() - INTERVAL 1 SECOND")
+    told = command.end()
+    sent, lost = (int(word) for word in re.findall(r"(\d+) readings sent, (\d+) lost", told[-1])[0])
+
+    assert 0 == lost
+    assert sent == wait_for_rows(again, "SELECT count() FROM samples", sent)
+    assert sent == int(again.query("SELECT uniqExact(metric, attributes, time) FROM samples"))
+    assert 1 == sum("they wait" in line for line in told)
+    assert 1 == sum("takes readings again, 0 are lost" in line for line in told)
+
+
+def test_every_kind_of_point_arrives_as_it_was(silent: Up) -> None:
     """Gauges and totals, cards and processes: value, time, unit, start and attributes are those read."""
     import httpx
 
-    started, noon = up(), 1_760_000_000_000_000_000
+    started, noon = silent, 1_760_000_000_000_000_000
     card = series("gpu_clock", "0:1", slatag__gpu__uuid="GPU-1")
     errors = series("xid", "0")
     waits = series("run_queue_wait", process__pid="77", slatag__process__role="worker")

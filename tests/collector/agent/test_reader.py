@@ -139,11 +139,3 @@ def test_closing_never_raises(caplog: pytest.LogCaptureFixture) -> None:
         Reader(source, []).close()
 
     assert "bad descriptor" in caplog.text
-
-
-def test_a_helpers_cpu_counts() -> None:
-    """A source whose work is done by a process of its own tells what that took."""
-    source = FakeSource(list)
-    source.helper_cpu_s = lambda: 1.5  # type: ignore[attr-defined] # an optional part of a source
-
-    assert 1.5 == pytest.approx(Reader(source, []).cpu_s)

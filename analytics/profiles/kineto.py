@@ -39,7 +39,7 @@ KINDS = {
     "gpu_memset": Kind.MEMSET,
     "Memset": Kind.MEMSET,
 }
-CALLS = {"cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "Runtime"}
+CALLS = {"cuda_runtime", "cuda_driver", "privateuse1_runtime", "privateuse1_driver", "xpu_runtime", "Runtime"}
 OPERATORS = {"cpu_op", "Operator"}
 MARKS = {"user_annotation", "gpu_user_annotation"}
 ENDS = re.compile(r"([HDPA])(?:ost|evice|eer|rray)?[tT]o([HDPA])")

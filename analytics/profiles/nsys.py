@@ -53,6 +53,8 @@ DIRECTIONS = {
     12: Direction.D2H,
     13: Direction.D2D,
 }
+WORDS = {Direction.H2D: "HtoD", Direction.D2H: "DtoH", Direction.D2D: "DtoD", Direction.P2P: "PtoP"}
+MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device", "Managed")  # ENUM_CUDA_MEM_KIND
 
 
 def read_nsys(path: Path, shown: str) -> Profile:
@@ -100,11 +102,11 @@ class _Reader:
         for kind, table in TABLES:
             for cells in self._tables.rows(table, *self._wanted(table)):
                 start, duration, device, stream, text, process, correlation = cells[:7]
-                size, copy, graph, node = cells[7:11]
+                size, copy, graph, node, source, target = cells[7:13]
                 direction = DIRECTIONS.get(copy, Direction.OTHER) if kind is Kind.COPY else Direction.NONE
-                name = self._names.code(self._name(kind, text, direction, graph))
+                name = self._names.code(self._name(kind, text, graph, direction, (source, target)))
                 where = (start, duration, kind, device, stream, name, process, correlation, UNKNOWN)
-                sizes = (graph if graph > 0 else node, _size(cells[11:14]), _size(cells[14:]))
+                sizes = (graph if graph > 0 else node, _size(cells[13:16]), _size(cells[16:]))
                 rows.add(*where, size, direction, *sizes, UNKNOWN)
         return rows.table()
 
@@ -113,15 +115,29 @@ class _Reader:
         owned = self._owned and self._tables.has(table, "globalPid")
         process = PROCESS.format("globalPid") if owned else "0"
         ids = ("deviceId", "streamId", text, process, "correlationId")
-        return ("start", DURATION, *ids, "bytes", "copyKind", "graphId", "graphNodeId", *GRID)
+        return (
+            "start",
+            DURATION,
+            *ids,
+            "bytes",
+            "copyKind",
+            "graphId",
+            "graphNodeId",
+            "srcKind",
+            "dstKind",
+            *GRID,
+        )
 
-    def _name(self, kind: Kind, text: int, direction: Direction, graph: int) -> str:
-        """Return the kernel's name; the others are called as Kineto would."""
+    def _name(self, kind: Kind, text: int, graph: int, direction: Direction, memory: tuple[int, int]) -> str:
+        """Return the kernel's name; the others are called as Kineto does: `Memcpy HtoD (Pinned -> Device)`."""
         if kind is Kind.KERNEL:
             return self._texts.get(text, "kernel without a name")
         if kind is Kind.GRAPH:
             return f"CUDA graph {graph}"
-        return "Memset" if kind is Kind.MEMSET else f"Memcpy {direction.word}"
+        if kind is Kind.MEMSET:
+            return "Memset (Device)"
+        source, target = (MEMORY[at] if 0 <= at < len(MEMORY) else "Unknown" for at in memory)
+        return f"Memcpy {WORDS.get(direction, direction.word)} ({source} -> {target})"
 
     def _launches(self) -> Launches:
         rows = Growing(Launches)

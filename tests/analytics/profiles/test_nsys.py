@@ -45,6 +45,9 @@ def test_the_recorded_pair(recorded: Callable[[str], Profile]) -> None:
         kind: int((ran.kind == kind).sum()) for kind in (Kind.KERNEL, Kind.COPY, Kind.MEMSET)
     }
     assert 2 * 4023067136 == int(copies.bytes[copies.direction == Direction.D2D].sum())
+    assert {"Memcpy HtoD (Pageable -> Device)": 34, "Memcpy DtoD (Device -> Device)": 986} == {
+        found.names[code]: int((copies.name == code).sum()) for code in set(copies.name.tolist())
+    }
     assert 7466 == len(found.launches)
     assert 2 == len(set(ran.process.tolist()))
     assert "cudaStreamSynchronize" in found.names

@@ -26,7 +26,7 @@ def _bpf(command: int, attributes: "ctypes.Array[ctypes.c_char]") -> int:
 
 
 class BpfMap:
-    """A hash or an array in the kernel; keys and values are tuples of `struct` formats. Not for per-CPU maps."""
+    """A hash or an array in the kernel, not per CPU; keys and values are tuples of `struct` formats."""
 
     def __init__(self, fd: int, key: str, value: str, entries: int) -> None:
         """Take over `fd` of a map of at most `entries`; the formats are in native order without padding."""

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def import_from(folder: str) -> Any:
-    """Import the package in exactly this folder, whatever else is called bcc; the rest of its folder is not seen."""
+    """Import the package in exactly this folder, whatever else is called bcc, and nothing beside it."""
     spec = importlib.util.spec_from_file_location(
         "bcc", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )

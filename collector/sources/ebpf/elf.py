@@ -64,7 +64,7 @@ def _functions(
 
 
 def _places(text: bytes, name: str) -> Iterator[int]:
-    """Every place at which the string table reads `name`: also as the end of a longer name, which linkers share."""
+    """Every place that reads `name`: also the end of a longer name, which linkers share."""
     whole = name.encode() + b"\0"
     at = text.find(whole)
     while at >= 0:

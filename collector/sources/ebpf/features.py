@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from otel_attrib.collector.sources.ebpf.btf import VMLINUX
+
 __all__ = [
     "CAP_BPF",
     "CAP_NET_ADMIN",
@@ -29,7 +31,9 @@ _CAP_SYS_ADMIN = 21
 CAP_PERFMON: Final = 38
 CAP_BPF: Final = 39
 
-_HOST_PIDS = "pid:[4026531836]"  # PROC_PID_INIT_INO of <linux/proc_ns.h>: the first namespace's number is fixed
+_HOST_PIDS = (
+    "pid:[4026531836]"  # PROC_PID_INIT_INO of <linux/proc_ns.h>: the first namespace's number is fixed
+)
 _TRACEFS = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 _KCONFIG = "include/linux/kconfig.h"
 _AUTOCONF = "include/generated/autoconf.h"
@@ -49,10 +53,11 @@ class Lack:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one tool needs beyond the compiler: tracepoints (`sched:sched_switch`), uprobes, capabilities."""
+    """What one tool needs beyond the compiler; tracepoints as `sched:sched_switch`."""
 
     tracepoints: tuple[str, ...] = ()
     uprobes: bool = False
+    btf: bool = False
     capabilities: tuple[int, ...] = (CAP_BPF, CAP_PERFMON)
 
 
@@ -69,10 +74,8 @@ class Headers:
     own: bool = True
 
 
-def lacks(
-    needs: Needs, root: Path = Path("/"), release: str | None = None
-) -> list[Lack]:
-    """Return everything that stands in the way of a tool, the most fundamental first; empty when it can run."""
+def lacks(needs: Needs, root: Path = Path("/"), release: str | None = None) -> list[Lack]:
+    """Return everything that stands in a tool's way, the most fundamental first; empty when it can run."""
     found = [
         _privileges(needs, root),
         _host_pids(root),
@@ -163,7 +166,9 @@ def headers(root: Path = Path("/"), release: str | None = None) -> Headers | Non
 
 def _foreign(root: Path) -> Iterator[Headers]:
     """Headers of other versions: whole, or in Debian's two halves (generated and common)."""
-    for build in sorted([*root.glob("usr/src/linux-headers-*"), *root.glob("usr/src/kernels/*")], reverse=True):
+    for build in sorted(
+        [*root.glob("usr/src/linux-headers-*"), *root.glob("usr/src/kernels/*")], reverse=True
+    ):
         if not (build / _AUTOCONF).is_file():
             continue
         if (build / _KCONFIG).is_file():
@@ -196,5 +201,9 @@ def _traces(needs: Needs, root: Path) -> Iterable[Lack]:
             for name in needs.tracepoints:
                 if not (mounted / "events" / name.replace(":", "/") / "id").exists():
                     yield Lack(f"this kernel has no tracepoint {name}", "a kernel built with it")
+    if needs.btf and not (root / VMLINUX).exists():
+        yield Lack(
+            "this kernel tells no types (no /sys/kernel/btf/vmlinux)", "a kernel with CONFIG_DEBUG_INFO_BTF"
+        )
     if needs.uprobes and not (root / "sys/bus/event_source/devices/uprobe/type").exists():
         yield Lack("this kernel has no uprobes", "a kernel with CONFIG_UPROBE_EVENTS, 4.17 or newer")

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from otel_attrib.collector.agent.source import Unavailable
-from otel_attrib.collector.sources.ebpf.attach import attach_tracepoint, attach_uprobe
+from otel_attrib.collector.sources.ebpf.attach import attach_raw_tracepoint, attach_tracepoint, attach_uprobe
 from otel_attrib.collector.sources.ebpf.bpf_map import BpfMap
 from otel_attrib.collector.sources.ebpf.elf import function_offsets
 from otel_attrib.collector.sources.ebpf.features import (
@@ -53,13 +53,15 @@ class Tool:
     """One C file and what it has in it.
 
     `maps`: name → `struct` formats of key and value, without padding. `tracepoints`: which function runs at
-    which tracepoint, attached by `load`. `uprobes`: functions for `Program.attach_uprobe`. `classifiers`: functions
+    which tracepoint, attached by `load`; `raw_tracepoints` likewise ("sched_switch"), for which the kernel
+    must tell its types (BTF). `uprobes`: functions for `Program.attach_uprobe`. `classifiers`: functions
     for traffic control, whose files are in `Program.functions`.
     """
 
     source: Path
     maps: Mapping[str, tuple[str, str]]
     tracepoints: Mapping[str, str] = field(default_factory=dict)
+    raw_tracepoints: Mapping[str, str] = field(default_factory=dict)
     uprobes: tuple[str, ...] = ()
     classifiers: tuple[str, ...] = ()
     capabilities: tuple[int, ...] = (CAP_BPF, CAP_PERFMON)
@@ -67,13 +69,16 @@ class Tool:
     @property
     def needs(self) -> Needs:
         """What the machine must have for it."""
-        return Needs(tuple(self.tracepoints), bool(self.uprobes), self.capabilities)
+        return Needs(
+            tuple(self.tracepoints), bool(self.uprobes), bool(self.raw_tracepoints), self.capabilities
+        )
 
     @property
     def functions(self) -> dict[str, str]:
         """Function → the name that bcc has for its kind of program."""
         return (
             dict.fromkeys(self.tracepoints.values(), "TRACEPOINT")
+            | dict.fromkeys(self.raw_tracepoints.values(), "RAW_TRACEPOINT")
             | dict.fromkeys(self.uprobes, "KPROBE")
             | dict.fromkeys(self.classifiers, "SCHED_CLS")
         )
@@ -87,6 +92,13 @@ class Program:
     functions: Mapping[str, int]
     root: Path = Path("/")
     _attached: set[int] = field(default_factory=set)
+
+    def attach_all(self, tool: Tool) -> None:
+        """Attach every tracepoint of the tool: what `load` has done already."""
+        for tracepoint, function in tool.tracepoints.items():
+            self.attach_tracepoint(tracepoint, function)
+        for tracepoint, function in tool.raw_tracepoints.items():
+            self._keep(attach_raw_tracepoint(tracepoint, self.functions[function]))
 
     def attach_tracepoint(self, tracepoint: str, function: str) -> int:
         """Run a function at "sched:sched_switch"; return what `detach` takes."""
@@ -150,8 +162,7 @@ def load(tool: Tool, defines: Mapping[str, str | int] = _NOTHING, root: Path = P
         raise Unavailable(fallback(missing))
     program = _compile(tool, defines, root)
     try:
-        for tracepoint, function in tool.tracepoints.items():
-            program.attach_tracepoint(tracepoint, function)
+        program.attach_all(tool)
     except OSError as fault:
         program.close()
         raise Unavailable(f"no eBPF: {tool.source.name} cannot be attached: {fault}") from fault
@@ -172,7 +183,9 @@ def _compile(tool: Tool, defines: Mapping[str, str | int], root: Path) -> Progra
     ):
         said = (struct.calcsize(f"={key}"), struct.calcsize(f"={value}"))
         if said != (key_size, value_size):
-            raise ValueError(f"map {name} of {tool.source.name} has {(key_size, value_size)} bytes, not {said}")
+            raise ValueError(
+                f"map {name} of {tool.source.name} has {(key_size, value_size)} bytes, not {said}"
+            )
         maps[name] = BpfMap(fd, key, value, entries)
     return Program(maps, functions, root)
 

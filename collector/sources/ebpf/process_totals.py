@@ -13,7 +13,6 @@ __all__ = ["ProcessTotals"]
 _P99_EVERY_NS = 1_000_000_000
 
 
-
 class ProcessTotals:
     """Turns the sums of one process into readings."""
 
@@ -28,7 +27,7 @@ class ProcessTotals:
         self._slots_ns = 0
 
     def waits(self, now_ns: int, count: int, ns: int, slots: Counts) -> list[Reading]:
-        """Return run-queue wait so far, and once a second the P99 of the waits that ended in it, if any did."""
+        """Return run-queue wait so far, and once a second the P99 of the waits that ended in it, if any."""
         p99 = None
         if now_ns - self._slots_ns >= _P99_EVERY_NS:
             p99 = quantile_ns(slots - self._slots, 0.99)

@@ -8,10 +8,13 @@
 // under the lock of the thread's run queue, so one entry is never written by two processors at once. The sums
 // of a process are shared by its threads and are added to atomically.
 //
-// Only arguments of tracepoints and the user's own registers are read, no inner struct of the kernel:
-// headers of another kernel version are enough to compile this.
+// The tracepoints are raw ones: the events of others are left out on a processor where any program runs, or
+// where a task that reads a map was preempted, and each one left out here would be a wait that is never seen.
+// Of the kernel's structs two fields are read, where the running kernel's own type information says they
+// are, and the user's registers: headers of another version are enough to compile this.
 //
-// Defines: PROCESSES, THREADS (entries of the maps), BY_REGISTERS (see system_call).
+// Defines: PROCESSES, THREADS (entries of the maps); TASK_PID, TASK_STATE (offsets in task_struct);
+// STATE_GIVEN if sched_switch says the previous task's state (Linux 5.18); BY_REGISTERS (see system_call).
 
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -50,8 +53,8 @@ BPF_HASH(watched, u32, u32, PROCESSES);
 BPF_HASH(threads, u32, struct thread, THREADS);
 BPF_HASH(blocked, struct spell_key, struct spells, PROCESSES * 64);
 BPF_HASH(queued, u32, struct waits, PROCESSES);
-// A process whose map entry could not be made: 0 threads, 1 spells.
-BPF_ARRAY(lost, u64, 2);
+// What is missing: 0 threads and 1 spells for which there was no room, 2 switches that the kernel did not tell.
+BPF_ARRAY(lost, u64, 3);
 
 static inline void add(u64 *sum, u64 by)
 {
@@ -77,9 +80,8 @@ static inline u64 slot_of(u64 ns)
 	return (octave - 1) * PER_OCTAVE + ((ns >> (octave - 2)) & (PER_OCTAVE - 1));
 }
 
-static inline void end_wait(struct thread *thread, u64 now)
+static inline void end_wait(struct thread *thread, u64 ns)
 {
-	u64 ns = now - thread->runnable_since;
 	struct waits *waits = queued.lookup(&thread->tgid);
 	u64 slot;
 
@@ -133,17 +135,17 @@ static inline s32 system_call(struct thread *thread)
 	return thread->call;
 }
 
-int on_enter(struct tracepoint__raw_syscalls__sys_enter *args)
+int on_enter(struct bpf_raw_tracepoint_args *context)
 {
 	u32 tid = bpf_get_current_pid_tgid();
 	struct thread *thread = threads.lookup(&tid);
 
 	if (thread)
-		thread->call = args->id;
+		thread->call = context->args[1];
 	return 0;
 }
 
-int on_exit_call(struct tracepoint__raw_syscalls__sys_exit *args)
+int on_exit_call(struct bpf_raw_tracepoint_args *context)
 {
 	u32 tid = bpf_get_current_pid_tgid();
 	struct thread *thread = threads.lookup(&tid);
@@ -154,12 +156,36 @@ int on_exit_call(struct tracepoint__raw_syscalls__sys_exit *args)
 }
 #endif
 
-static inline void leave(struct thread *thread, long state)
+static inline u32 read_u32(u64 task, u32 offset)
+{
+	u32 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)(task + offset));
+	return value;
+}
+
+// A thread stops running that was never told to have begun: a kernel may leave out events while certain
+// tasks are current. What it was in has ended: a wait lies somewhere in between (the middle is taken), and of a
+// spell the time on the processor after it is the smaller part.
+static inline void catch_up(struct thread *thread, u64 now)
+{
+	if (thread->runnable_since)
+		end_wait(thread, (now - thread->runnable_since) / 2);
+	else if (thread->blocked_since)
+		end_spell(thread, now);
+	else
+		return;	// it was running when it was found
+	count_lost(2);
+}
+
+static inline void leave(struct thread *thread, u32 state)
 {
 	u64 now = bpf_ktime_get_ns();
 
+	if (!thread->running)
+		catch_up(thread, now);
 	thread->running = 0;
-	if (!(state & 0xff)) {	// preempted (0x100) or still runnable (0)
+	if (!state) {	// preempted, or it gave way
 		thread->runnable_since = now;
 		thread->blocked_since = 0;
 		return;
@@ -171,19 +197,28 @@ static inline void leave(struct thread *thread, long state)
 #endif
 }
 
-int on_switch(struct tracepoint__sched__sched_switch *args)
+// sched_switch: preempted, the task that leaves (which is the current one), the task that comes, state.
+int on_switch(struct bpf_raw_tracepoint_args *context)
 {
-	u32 tid = args->prev_pid;
+	u32 tid = bpf_get_current_pid_tgid(), state = 0;
 	struct thread *thread = tid ? threads.lookup(&tid) : 0;
 
-	if (thread)
-		leave(thread, args->prev_state);
-	tid = args->next_pid;
+	if (thread) {
+		if (!context->args[0]) {
+#ifdef STATE_GIVEN
+			state = context->args[3];
+#else
+			state = read_u32(context->args[1], TASK_STATE);
+#endif
+		}
+		leave(thread, state);
+	}
+	tid = read_u32(context->args[2], TASK_PID);
 	thread = tid ? threads.lookup(&tid) : 0;
 	if (!thread)
 		return 0;
 	if (thread->runnable_since)
-		end_wait(thread, bpf_ktime_get_ns());
+		end_wait(thread, bpf_ktime_get_ns() - thread->runnable_since);
 	else if (thread->blocked_since)	// a signal came while it was about to block: it was never woken
 		end_spell(thread, bpf_ktime_get_ns());
 	thread->blocked_since = 0;
@@ -191,50 +226,43 @@ int on_switch(struct tracepoint__sched__sched_switch *args)
 	return 0;
 }
 
-static inline void wake(u32 tid)
+// sched_wakeup and sched_wakeup_new: the task that is woken.
+int on_wakeup(struct bpf_raw_tracepoint_args *context)
 {
+	u32 tid = read_u32(context->args[0], TASK_PID);
 	struct thread *thread = threads.lookup(&tid);
 	u64 now;
 
 	// One that runs is on its way to block, and now will not.
 	if (!thread || thread->running)
-		return;
+		return 0;
 	now = bpf_ktime_get_ns();
 	if (thread->blocked_since)
 		end_spell(thread, now);
 	if (!thread->runnable_since)
 		thread->runnable_since = now;
-}
-
-int on_wakeup(struct tracepoint__sched__sched_wakeup *args)
-{
-	wake(args->pid);
 	return 0;
 }
 
-int on_wakeup_new(struct tracepoint__sched__sched_wakeup_new *args)
-{
-	wake(args->pid);
-	return 0;
-}
-
-// A new thread of a watched process is known before it runs for the first time.
-int on_new(struct tracepoint__task__task_newtask *args)
+// task_newtask: the new task, its flags. A new thread of a watched process is known before it first runs.
+int on_new(struct bpf_raw_tracepoint_args *context)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	u32 tid = args->pid;
 	struct thread thread = { .tgid = tgid, .call = OUTSIDE };
+	u32 tid;
 
-	if (!(args->clone_flags & CLONE_THREAD) || !watched.lookup(&tgid))
+	if (!(context->args[1] & CLONE_THREAD) || !watched.lookup(&tgid))
 		return 0;
+	tid = read_u32(context->args[0], TASK_PID);
 	if (threads.insert(&tid, &thread))
 		count_lost(0);
 	return 0;
 }
 
-int on_end(struct tracepoint__sched__sched_process_exit *args)
+// sched_process_exit: the current task ends.
+int on_end(struct bpf_raw_tracepoint_args *context)
 {
-	u32 tid = args->pid;
+	u32 tid = bpf_get_current_pid_tgid();
 
 	threads.delete(&tid);
 	return 0;

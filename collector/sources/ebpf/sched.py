@@ -1,9 +1,9 @@
 """Run-queue wait and blocked time of every engine thread, from the scheduler's own tracepoints.
 
-For each process: `run_queue_wait` (runnable without a processor) with the number of single waits and their P99,
-`off_cpu` by the reason for which its threads blocked, and `idle_wait` where they waited for work. Of each
-thread, time on a processor + run-queue wait + blocked time is the time that passed. A wait that goes on is in
-the totals up to now. Spells that began before the process was found are left out.
+For each process: `run_queue_wait` (runnable without a processor) with the number of single waits and their
+P99, `off_cpu` by the reason for which its threads blocked, and `idle_wait` where they waited for work. Of
+each thread, time on a processor + run-queue wait + blocked time is the time that passed. A wait that goes on
+is in the totals up to now. Spells that began before the process was found are left out.
 
 While it runs, the source `schedstat` leaves run-queue wait to it. Needs what `features` says; without it
 `schedstat` remains. Cost: docs/ebpf.md.
@@ -21,7 +21,9 @@ import numpy as np
 from otel_attrib.collector.agent.processes import EngineProcess, EngineProcesses, shared_processes
 from otel_attrib.collector.agent.source import Reading, Unavailable
 from otel_attrib.collector.sources.claims import claim, release
-from otel_attrib.collector.sources.ebpf.loader import Program, Tool, load
+from otel_attrib.collector.sources.ebpf.btf import Btf
+from otel_attrib.collector.sources.ebpf.features import lacks
+from otel_attrib.collector.sources.ebpf.loader import Program, Tool, fallback, load
 from otel_attrib.collector.sources.ebpf.process_totals import ProcessTotals
 from otel_attrib.collector.sources.ebpf.reasons import OUTSIDE, UNKNOWN
 from otel_attrib.collector.sources.ebpf.sched_maps import MAPS, Highest, blocked_sums, ongoing
@@ -34,34 +36,51 @@ _log = logging.getLogger(__name__)
 _SOURCE: Final = Path(__file__).with_name("sched.c")
 _SIZES: Final = {"PROCESSES": 256, "THREADS": 16384}
 _SCHEDULER: Final = {
-    "sched:sched_switch": "on_switch",
-    "sched:sched_wakeup": "on_wakeup",
-    "sched:sched_wakeup_new": "on_wakeup_new",
-    "sched:sched_process_exit": "on_end",
-    "task:task_newtask": "on_new",
+    "sched_switch": "on_switch",
+    "sched_wakeup": "on_wakeup",
+    "sched_wakeup_new": "on_wakeup",
+    "sched_process_exit": "on_end",
+    "task_newtask": "on_new",
 }
-_CALLS: Final = {"raw_syscalls:sys_enter": "on_enter", "raw_syscalls:sys_exit": "on_exit_call"}
-SCHED_TOOLS: Final = {True: Tool(_SOURCE, MAPS, _SCHEDULER), False: Tool(_SOURCE, MAPS, _SCHEDULER | _CALLS)}
+_CALLS: Final = {"sys_enter": "on_enter", "sys_exit": "on_exit_call"}
+SCHED_TOOLS: Final = {
+    True: Tool(_SOURCE, MAPS, raw_tracepoints=_SCHEDULER),
+    False: Tool(_SOURCE, MAPS, raw_tracepoints=_SCHEDULER | _CALLS),
+}
 """What is loaded, by whether registers tell the system call."""
 _RELIST_S: Final = 30.0
 
 
 def load_sched(by_registers: bool | None = None) -> tuple[Program, bool]:
-    """Load `sched.c`; return it and whether it reads registers (Linux 5.15, x86_64) or follows every system call.
+    """Load `sched.c`; return it and whether it reads registers (Linux 5.15, x86_64).
 
-    The former costs nothing while nobody blocks. Where it cannot be had the latter is taken, unless one is asked
-    for. Raises `Unavailable`.
+    That costs nothing while nobody blocks. Where it cannot be had every system call is followed, unless one
+    way is asked for. Raises `Unavailable`.
     """
     if by_registers is None:
-        by_registers = os.uname().machine == "x86_64" and Path("/sys/kernel/btf/vmlinux").exists()
-        if by_registers:
-            try:
-                return load_sched(True)
-            except Unavailable as fault:
-                _log.info("%s: every system call is followed instead", fault)
-                by_registers = False
-    defines = _SIZES | {"BY_REGISTERS": 1} if by_registers else _SIZES
+        try:
+            return load_sched(os.uname().machine == "x86_64")
+        except Unavailable as fault:
+            if lacks(SCHED_TOOLS[True].needs):
+                raise
+            _log.info("%s: every system call is followed instead", fault)
+            by_registers = False
+    if missing := lacks(SCHED_TOOLS[by_registers].needs):
+        raise Unavailable(fallback(missing))
+    defines = _SIZES | _layout() | ({"BY_REGISTERS": 1} if by_registers else {})
     return load(SCHED_TOOLS[by_registers], defines), by_registers
+
+
+def _layout() -> dict[str, int]:
+    """Where this kernel keeps what `sched.c` reads of a task."""
+    types = Btf()
+    pid = types.offset("task_struct", "pid")
+    state = types.offset("task_struct", "__state")  # `state` before Linux 5.14
+    state = types.offset("task_struct", "state") if state is None else state
+    if pid is None or state is None:
+        raise Unavailable("no eBPF: this kernel's type information has no task_struct with pid and state")
+    given = (types.arguments("sched_switch") or 0) > 3
+    return {"TASK_PID": pid, "TASK_STATE": state} | ({"STATE_GIVEN": 1} if given else {})
 
 
 class Sched:
@@ -94,7 +113,7 @@ class Sched:
             claim("run_queue_wait")
 
     def read(self) -> Iterable[Reading]:
-        """Return the totals of each process since it was found; one that ended is told once more, then dropped."""
+        """Return the totals of each process since it was found; one that ended is told once more."""
         ended = self._follow()
         readings = list(self._readings())
         for key in ended:
@@ -171,9 +190,7 @@ class Sched:
         del self._watched[key]
 
     def _tell_lost(self) -> None:
-        now = tuple(count for _, (count,) in sorted(self.program.maps["lost"].items()))
+        now = tuple(count for _, (count,) in sorted(self.program.maps["lost"].items())[:2])
         if now != self._lost:
-            _log.warning(
-                "sched: no room for %d threads and %d spells: their time is missing", now[0], now[1]
-            )
+            _log.warning("sched: no room for %d threads and %d spells: their time is missing", now[0], now[1])
             self._lost = now

@@ -36,7 +36,7 @@ _MIDDLES: Final = middles_ns()
 
 
 def quantile_ns(counts: Counts, share: float) -> float | None:
-    """Return the wait below which `share` of the counted ones lie, within 12.5 %; None when none was counted."""
+    """Return the wait below which `share` of them lie, within 12.5 %; None when none was counted."""
     reached = np.cumsum(counts)
     if not len(reached) or not reached[-1]:
         return None

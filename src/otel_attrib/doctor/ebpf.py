@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from otel_attrib.collector.sources.ebpf.features import Needs, headers, lacks, may_load
 from otel_attrib.doctor.check import Finding, Surroundings, check, ok, warn
 
-_ALL = Needs(("sched:sched_switch", "sched:sched_wakeup", "task:task_newtask"), uprobes=True)
+_ALL = Needs(("sched:sched_switch",), uprobes=True, btf=True)
 
 
 @check("eBPF")

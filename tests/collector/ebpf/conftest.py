@@ -1,10 +1,12 @@
 """A known workload that blocks exactly so many times, and the scheduler's programs loaded once."""
 
 import json
+import re
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +23,7 @@ SPELLS = Path(__file__).parents[2] / "native/ebpf/spells.c"
 @pytest.fixture(scope="session")
 def kernel() -> None:
     """Skip, naming what is missing, where no BPF program can run."""
-    missing = lacks(Needs(("sched:sched_switch",)))
+    missing = lacks(Needs(("sched:sched_switch",), uprobes=True, btf=True))
     if missing:
         pytest.skip(f"eBPF: {missing[0]}")
 
@@ -44,9 +46,11 @@ class Workload:
 
     @property
     def pid(self) -> int:
+        """Its pid."""
         return self.process.pid
 
     def line(self) -> str:
+        """Its next line."""
         assert self.process.stdout
         return self.process.stdout.readline()
 
@@ -58,12 +62,19 @@ class Workload:
         assert self.line() == "done\n"
         self.settle()
 
+    def blocked(self) -> int:
+        """How often its first thread has blocked so far, as the kernel counts it."""
+        found = re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", Path(f"/proc/{self.pid}/status").read_text())
+        assert found
+        return int(found[1])
+
     def settle(self) -> None:
         """Wait until its first thread is blocked."""
         while Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "S":
             time.sleep(0.001)
 
     def end(self) -> None:
+        """Let it end."""
         assert self.process.stdin
         self.process.stdin.close()
         self.process.wait(10)
@@ -86,7 +97,11 @@ def start(spells: Path) -> Iterator[Callable[..., Workload]]:
     yield begin
     for each in running:
         each.process.kill()
-        each.process.communicate()
+        each.process.wait()
+        for pipe in (each.process.stdin, each.process.stdout):
+            if pipe:
+                with suppress(OSError):
+                    pipe.close()
 
 
 @dataclass
@@ -95,7 +110,8 @@ class Watch:
 
     finder: EngineProcesses
     source: Sched
-    by_registers: bool
+    times_ns: list[int]
+    """When the kernel's maps were read: the last is of the last `read`."""
 
     def only(self, *pids: int) -> None:
         """Watch these from now on and no others."""
@@ -103,6 +119,12 @@ class Watch:
         self.read()
         self.finder.watch(pids, only=True)
         self.read()
+
+    def unseen(self) -> int:
+        """How many switches the kernel did not tell so far."""
+        found = self.source.program.maps["lost"].get(2)
+        assert found
+        return int(found[0])
 
     def read(self) -> dict[tuple[str, str], float]:
         """Return (counter, reason) → value of the watched processes, summed."""
@@ -117,11 +139,17 @@ class Watch:
 def watch(request: pytest.FixtureRequest, kernel: None) -> Iterator[Watch]:
     """The scheduler's programs, in both ways of knowing the system call."""
     finder = EngineProcesses(pids=[], every_s=0.0, only=True)
+    times_ns: list[int] = []
+
+    def clock_ns() -> int:
+        times_ns.append(time.monotonic_ns())
+        return times_ns[-1]
+
     try:
-        source = Sched(processes=finder, by_registers=request.param, claiming=False)
+        source = Sched(processes=finder, by_registers=request.param, claiming=False, clock_ns=clock_ns)
     except Unavailable as fault:
         pytest.skip(str(fault))
-    yield Watch(finder, source, request.param)
+    yield Watch(finder, source, times_ns)
     source.close()
 
 

@@ -22,16 +22,18 @@ from otel_attrib.collector.sources.ebpf.features import (
 from otel_attrib.collector.sources.ebpf.loader import Tool, load
 
 RELEASE = "6.18.44-test"
-NEEDS = Needs(("sched:sched_switch",), uprobes=True)
+NEEDS = Needs(("sched:sched_switch",), uprobes=True, btf=True)
 ROOT_CAPABILITIES = "000001fffeffffff"
 
 
 def write(root: Path, name: str, text: str = "") -> None:
+    """Make a file of the machine."""
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(text)
 
 
 def privileges(root: Path, capabilities: str = ROOT_CAPABILITIES, space: str = "pid:[4026531836]") -> None:
+    """Say what this process may, and which processes it sees."""
     write(root, "proc/self/status", f"Name:\tx\nCapPrm:\t0\nCapEff:\t{capabilities}\n")
     (root / "proc/self/ns").mkdir(parents=True, exist_ok=True)
     (root / "proc/self/ns/pid").unlink(missing_ok=True)
@@ -47,6 +49,7 @@ def whole(tmp_path: Path) -> Path:
     write(tmp_path, f"lib/modules/{RELEASE}/build/include/linux/kconfig.h")
     write(tmp_path, "sys/kernel/tracing/events/sched/sched_switch/id", "309\n")
     write(tmp_path, "sys/bus/event_source/devices/uprobe/type", "9\n")
+    write(tmp_path, "sys/kernel/btf/vmlinux")
     return tmp_path
 
 
@@ -56,22 +59,32 @@ def test_a_whole_machine_lacks_nothing(whole: Path) -> None:
 
 
 def no_bcc(root: Path) -> None:
+    """Take the binding to libbcc away."""
     (root / "usr/lib/python3/dist-packages/bcc/libbcc.py").unlink()
 
 
 def no_headers(root: Path) -> None:
+    """Take the kernel headers away."""
     (root / f"lib/modules/{RELEASE}/build/include/linux/kconfig.h").unlink()
 
 
 def no_tracefs(root: Path) -> None:
+    """Unmount tracefs."""
     (root / "sys/kernel/tracing").rename(root / "elsewhere")
 
 
 def no_tracepoint(root: Path) -> None:
+    """Take one tracepoint away."""
     (root / "sys/kernel/tracing/events/sched/sched_switch/id").unlink()
 
 
+def no_types(root: Path) -> None:
+    """Take the kernel's type information away."""
+    (root / "sys/kernel/btf/vmlinux").unlink()
+
+
 def no_uprobes(root: Path) -> None:
+    """Take uprobes away."""
     (root / "sys/bus/event_source/devices/uprobe/type").unlink()
 
 
@@ -85,13 +98,24 @@ def no_uprobes(root: Path) -> None:
         (no_tracefs, "tracefs is not mounted", "mount -t tracefs none /sys/kernel/tracing"),
         (no_tracepoint, "no tracepoint sched:sched_switch", "a kernel built with it"),
         (no_uprobes, "no uprobes", "CONFIG_UPROBE_EVENTS"),
+        (no_types, "tells no types", "CONFIG_DEBUG_INFO_BTF"),
         (
             lambda root: write(root, "sys/kernel/security/lockdown", "none integrity [confidentiality]"),
             "locked down",
             "lockdown=integrity",
         ),
     ],
-    ids=["privileges", "pid namespace", "bcc", "headers", "tracefs", "tracepoint", "uprobes", "lockdown"],
+    ids=[
+        "privileges",
+        "pid namespace",
+        "bcc",
+        "headers",
+        "tracefs",
+        "tracepoint",
+        "uprobes",
+        "types",
+        "lockdown",
+    ],
 )
 def test_each_missing_thing_has_a_line_with_its_remedy(
     whole: Path, damage: Callable[[Path], None], what: str, remedy: str

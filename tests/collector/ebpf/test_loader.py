@@ -19,7 +19,7 @@ TOOL = Tool(
     Path(__file__).with_name("calls.c"),
     {"calls": ("I", "Q"), "switches": ("I", "Q")},
     {"sched:sched_switch": "on_switch"},
-    ("on_call",),
+    uprobes=("on_call",),
 )
 CALLED = Path(__file__).parents[2] / "native/ebpf/called.c"
 
@@ -46,6 +46,7 @@ def library(tmp_path: Path) -> Path:
 
 
 def calls_of(program: Program) -> int:
+    """How many calls of this process were counted."""
     return int((program.maps["calls"].get(os.getpid()) or (0,))[0])
 
 

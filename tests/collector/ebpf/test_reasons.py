@@ -33,7 +33,9 @@ def test_numbers_are_the_kernels(column: str) -> None:
     assert {name: number for name, number in named.items() if number is not None} == {
         name: told[name] for name, number in named.items() if number is not None
     }
-    assert {"futex_wait"} >= {name for name, number in named.items() if number is None}  # newer than Debian 12
+    assert {"futex_wait"} >= {
+        name for name, number in named.items() if number is None
+    }  # newer than Debian 12
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
@@ -58,8 +60,16 @@ def test_what_is_no_system_call_has_a_reason() -> None:
 
 def test_waiting_for_work_is_told_from_being_kept_waiting() -> None:
     """epoll_wait, nanosleep and accept are idle; futex, read and ioctl are not."""
-    names = {number: row["name"] for row in csv.DictReader(TABLE.read_text().splitlines()) if (number := row["x86_64"])}
-    idle = {names[str(number)] for number, reason in reasons.call_reasons("x86_64").items() if reason in reasons.IDLE}
+    names = {
+        number: row["name"]
+        for row in csv.DictReader(TABLE.read_text().splitlines())
+        if (number := row["x86_64"])
+    }
+    idle = {
+        names[str(number)]
+        for number, reason in reasons.call_reasons("x86_64").items()
+        if reason in reasons.IDLE
+    }
 
     assert {"epoll_wait", "poll", "select", "nanosleep", "clock_nanosleep", "accept4"} <= idle
     assert not {"futex", "read", "ioctl", "recvfrom", "mmap"} & idle

@@ -6,6 +6,7 @@ from otel_attrib.collector.sources.ebpf.sched_maps import MAPS, THREAD, Highest,
 
 
 def thread(pid: int, call: int = -1, blocked: int = 0, runnable: int = 0, running: int = 0) -> bytes:
+    """One value of the map."""
     return struct.pack("=IiQQQ", pid, call, blocked, runnable, running)
 
 
@@ -15,7 +16,7 @@ def test_a_thread_is_read_as_it_is_written() -> None:
 
 
 def test_calls_of_one_reason_are_one_sum() -> None:
-    """poll and epoll_wait (7 and 232 on x86_64, 73 and 22 elsewhere) of a process add up; another process's do not."""
+    """poll and epoll_wait (7, 232 on x86_64; 73, 22 elsewhere) of a process add up, not another's."""
     polls = [call for call in (7, 232, 73, 22) if _is_poll(call)]
     rows = [((10, call), (3, 500)) for call in polls] + [((11, polls[0]), (1, 7))]
 

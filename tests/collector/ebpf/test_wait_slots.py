@@ -18,7 +18,9 @@ def test_the_middle_of_a_slot_is_within_an_eighth_of_every_wait_in_it() -> None:
 
 def test_slots_rise_with_the_wait() -> None:
     """A longer wait never falls into a lower slot, and every slot is used."""
-    waits = sorted({1 << octave | part << max(0, octave - 2) for octave in range(41) for part in range(4)} | {0})
+    waits = sorted(
+        {1 << octave | part << max(0, octave - 2) for octave in range(41) for part in range(4)} | {0}
+    )
 
     slots = [slot_of(ns) for ns in waits]
 

@@ -53,8 +53,9 @@ class ThreadSums:
         width: int = 1,
         let_rest: bool = False,
     ) -> None:
-        """Open every thread's file; OSError when the process is gone or tells nothing."""
+        """Open every thread's file; OSError when the process is gone or may not be read at all."""
         self._folder = folder
+        self._tasks = folder / "task"
         self._name = name
         self._parse = parse
         self._let_rest = let_rest
@@ -65,7 +66,12 @@ class ThreadSums:
         self._sum: Numbers = (0,) * width
         self._links = -1
         self.main_only = False
-        self._list()
+        self._listing = self._open()
+        try:
+            self._list()
+        except OSError:
+            self.close()
+            raise
 
     def read(self) -> Numbers:
         """Return the sums now; ProcessLookupError when no thread is left."""
@@ -83,26 +89,32 @@ class ThreadSums:
         """Close every file."""
         for thread in self._threads.values():
             thread.file.close()
+        self._threads.clear()
+        if self._listing >= 0:
+            os.close(self._listing)
+            self._listing = -1
+
+    def _open(self) -> int:
+        """Hold the list of threads open: that is cheaper to ask, and never shows who has the pid next."""
+        try:
+            return os.open(self._tasks, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except PermissionError:
+            self.main_only = True
+            self._begin("", self._folder / self._name)
+            return -1
 
     def _list(self) -> None:
         """Find threads that began; the number of links of the folder says whether any can have."""
         if self.main_only:
             return
-        tasks = self._folder / "task"
-        try:
-            links = os.stat(tasks).st_nlink
-            # File systems that do not count folders say 1.
-            if links < 3 or links != self._links:
-                self._links = links
-                self._add(tasks, set(os.listdir(tasks)))
-        except PermissionError:
-            self.main_only = True
-            self._begin("", self._folder / self._name)
-
-    def _add(self, tasks: Path, there: set[str]) -> None:
-        for name in there - self._threads.keys():
+        links = os.fstat(self._listing).st_nlink
+        # File systems that do not count folders say 1.
+        if links >= 3 and links == self._links:
+            return
+        self._links = links
+        for name in set(os.listdir(self._listing)) - self._threads.keys():
             try:
-                self._begin(name, tasks / name / self._name)
+                self._begin(name, self._tasks / name / self._name)
             except (FileNotFoundError, ProcessLookupError):  # ended meanwhile
                 continue
 

@@ -140,14 +140,14 @@ def test_threads_refused(tree: Any, values: Callable[..., Any], caplog: Any, mon
     folder = tree.put(5, 1, "vllm serve m")
     tree.threads(5, "schedstat", {5: "0 1000000000 0"})
     (folder / "schedstat").write_text("0 3000000000 0\n")
-    listed = os.listdir
+    allowed = os.open
 
-    def refuse(path: Any) -> list[str]:
+    def refuse(path: Any, *more: Any, **named: Any) -> int:
         if str(path).endswith("/5/task"):
             raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)
+        return allowed(path, *more, **named)
 
-    monkeypatch.setattr("otel_attrib.collector.sources.thread_sums.os.listdir", refuse)
+    monkeypatch.setattr("otel_attrib.collector.sources.thread_sums.os.open", refuse)
     with caplog.at_level(logging.WARNING):
         waits = source(tree)
         found = [list(values(waits.read()).values()) for _ in range(2)]

@@ -129,7 +129,7 @@ class _Reader:
         )
 
     def _name(self, kind: Kind, text: int, graph: int, direction: Direction, memory: tuple[int, int]) -> str:
-        """Return the kernel's name; the others are called as Kineto does: `Memcpy HtoD (Pinned -> Device)`."""
+        """Return the kernel's name; the others as Kineto calls them: `Memcpy HtoD (Pinned -> Device)`."""
         if kind is Kind.KERNEL:
             return self._texts.get(text, "kernel without a name")
         if kind is Kind.GRAPH:

@@ -68,8 +68,10 @@ def _longest_gap(profile: Profile, start: int) -> tuple[int, int, int]:
     found = [(0, 0, 0)]
     for device in profile.used_devices:
         gaps = Spans.covered_by(profile.on(device)).gaps()
-        for begin, end in zip(gaps.start_ns.tolist(), gaps.end_ns.tolist(), strict=True):
-            found.append((device, begin - start, end - begin))
+        lengths = gaps.end_ns - gaps.start_ns
+        if lengths.size:
+            longest = int(lengths.argmax())
+            found.append((device, int(gaps.start_ns[longest]) - start, int(lengths[longest])))
     return max(found, key=lambda gap: gap[2])
 
 

@@ -92,15 +92,13 @@ def _launched(profile: Profile, device: int, marks: Steps) -> Steps | None:
     place = np.searchsorted(marks.start_ns, called, side="right") - 1
     within = (place >= 0) & (called < marks.end_ns[place])
     rows, place = rows.take(within), place[within]
-    found = np.unique(place)
-    if not found.size:
+    if not place.size:
         return None
-    return Steps(
-        marks.kind,
-        tuple(marks.names[one] for one in found),
-        np.array([rows.start_ns[place == one].min() for one in found], np.int64),
-        np.array([rows.end_ns[place == one].max() for one in found], np.int64),
-    )
+    found, place = np.unique(place, return_inverse=True)
+    start, end = np.full(found.size, np.iinfo(np.int64).max), np.zeros(found.size, np.int64)
+    np.minimum.at(start, place, rows.start_ns)
+    np.maximum.at(end, place, rows.end_ns)
+    return Steps(marks.kind, tuple(marks.names[one] for one in found), start, end)
 
 
 def _lasting(steps: Steps) -> Steps:

@@ -114,12 +114,13 @@ def _totals(
 
 def _message_bytes(profile: Profile, rows: Activities) -> Ints | None:
     """The bytes of each message, the larger of what went in and came out; None if any is unsaid."""
+    codes, place = np.unique(rows.collective, return_inverse=True)
     sizes = []
-    for code in rows.collective:
+    for code in codes:
         told = profile.collectives[code] if code != UNKNOWN else None
         size = bytes_of_dtype(told.dtype) if told else None
         elements = max(told.in_elements, told.out_elements) if told else UNKNOWN
         if size is None or elements == UNKNOWN:
             return None
         sizes.append(size * elements)
-    return np.array(sizes, np.int64)
+    return np.array(sizes, np.int64)[place]

@@ -115,11 +115,12 @@ class Agent:
             self._ending.set()
         if self._thread.is_alive():
             self._thread.join(seconds)
-        if not self._lanes.stop(seconds):
-            _log.warning("a source does not return from its read: the agent ends without it")
-            return
+        hanging = self._lanes.stop(seconds)
         for reader in self.readers:
-            reader.close()
+            if reader in hanging:
+                _log.warning("%s: does not return from its read: the agent ends without it", reader.name)
+            else:
+                reader.close()
 
     def _take(self, name: str, source: Source) -> None:
         reader = Reader(source, self._sinks, self._plan.every.get(name), self._clock)

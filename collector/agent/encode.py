@@ -26,8 +26,8 @@ from otel_attrib.schema.counters import Counter
 __all__ = ["MOST_POINTS", "SCOPE", "Batch", "Encoder", "attributes_of", "descriptions"]
 
 SCOPE = "otel_attrib.agent"
-MOST_POINTS = 50_000
-"""Of one request; the receiver takes four times as many."""
+MOST_POINTS = 25_000
+"""Of one request: about 2 MB, where other collectors take 4 MiB over gRPC."""
 
 Batch = tuple[int, Readings]
 """When something was read (wall clock, ns), and what."""

@@ -26,6 +26,8 @@ BACKLOG_BYTES = 32 << 20
 # Not yet encoded readings that may wait while one request takes long; then new ones are lost.
 _MOST_GATHERED = 2_000_000
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 60.0
+# What a collector asks for is waited within these bounds: no storm of tries, and no silence for days.
+_LEAST_ASKED_S, _MOST_ASKED_S = 0.5, 3600.0
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ class Export:
     def flush(self) -> float:
         """Encode what was gathered and send what may be sent; the seconds until that is to be done again."""
         self._encode()
-        while self._backlog and self._clock.steady_s() >= self._not_before:
+        while self._backlog and self._clock.steady_s() >= self._not_before and not self._ending.is_set():
             self._settle(self._to.send(self._backlog.first().body()))
         if dropped := self._backlog.pack():
             self._lose("buffer_full", dropped, f"{self._limit >> 20} MiB of readings wait")
@@ -163,7 +165,7 @@ class Export:
     def _wait(self, asked: float | None) -> float:
         """What the collector asks for, else twice as long each time, with a little chance in it."""
         if asked is not None:
-            return asked
+            return min(max(asked, _LEAST_ASKED_S), _MOST_ASKED_S)
         longest = min(_FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 8), _LONGEST_WAIT_S)
         return longest * random.uniform(0.75, 1.0)
 

@@ -161,12 +161,13 @@ class Lanes:
             for due, reader in others:
                 self._shared.add(reader, due)
 
-    def stop(self, seconds: float) -> bool:
-        """End every lane; False when one is still at a read after so many seconds."""
+    def stop(self, seconds: float) -> list[Reader]:
+        """End every lane; the readers that are still at a read after so many seconds."""
         for lane in self._lanes:
             lane.end()
         until = self._clock.steady_s() + seconds
-        return all([lane.join(max(0.0, until - self._clock.steady_s())) for lane in self._lanes])
+        left = [lane for lane in self._lanes if not lane.join(max(0.0, until - self._clock.steady_s()))]
+        return [reading[0] for lane in left if (reading := lane.reading) is not None]
 
     def _new_lane(self) -> Lane:
         lane = Lane(self._clock)

@@ -112,6 +112,22 @@ def test_stopping_closes_what_was_opened(run: Run) -> None:
     assert not wait_until(lambda: reads != [source.reads for source in sources], 0.2)
 
 
+def test_a_source_that_hangs_does_not_keep_the_others_open(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At the end every other source is closed, the hanging one is left and named."""
+    go = threading.Event()
+    hanging = FakeSource(lambda: [] if go.wait(20) else [], "hanging", 0.02)
+    quick = FakeSource(list, "quick", 0.02)
+    agent, _ = run(hanging, quick)
+    assert wait_until(lambda: hanging.reads == 1 and quick.reads > 3)
+    agent.stop(0.2)
+    go.set()
+
+    assert (True, False) == (quick.closed, hanging.closed)
+    assert "hanging: does not return from its read" in caplog.text
+
+
 def test_threads_are_few(run: Run) -> None:
     """Thirty quick sources need a thread to read and one to look after them."""
     before = threading.active_count()

@@ -134,6 +134,26 @@ def test_what_a_collector_asks_for_is_waited() -> None:
     assert (1, 2) == (before, bench.way.tries)
 
 
+def test_a_collector_that_asks_for_no_wait_is_not_stormed() -> None:
+    """Retry-After of nought is half a second, and of a week an hour."""
+    asked = 0.0
+    bench = Bench(Way(lambda: Answer(True, asked, False, why="HTTP 503")))
+    bench.round()
+    bench.still.pass_s(0.4)
+    bench.export.flush()
+    tries = [bench.way.tries]
+    asked = 7 * 86_400.0
+    bench.still.pass_s(0.2)
+    bench.export.flush()
+    bench.still.pass_s(3599.0)
+    bench.export.flush()
+    tries.append(bench.way.tries)
+    bench.still.pass_s(2.0)
+    bench.export.flush()
+
+    assert [1, 2, 3] == [*tries, bench.way.tries]
+
+
 def test_a_full_buffer_drops_the_oldest_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     """Of a long outage the last readings are kept; each dropped one is counted."""
     away = True

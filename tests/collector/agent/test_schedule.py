@@ -157,11 +157,12 @@ def test_stop_leaves_a_hanging_read_behind() -> None:
     go, lanes = Event(), Lanes()
     lanes.start()
     hanging = FakeSource(lambda: [] if go.wait(20) else [], "hanging")
-    lanes.add(Reader(hanging, []))
+    reader = Reader(hanging, [])
+    lanes.add(reader)
     assert wait_until(lambda: hanging.reads == 1)
     began = time.monotonic()
 
-    assert not lanes.stop(0.2)
+    assert [reader] == lanes.stop(0.2)
     assert time.monotonic() - began < 2
     go.set()
-    assert lanes.stop(5.0)
+    assert [] == lanes.stop(5.0)

@@ -4,7 +4,7 @@ Two rows belong to one series when counter, node, device, service and all attrib
 must be followed one series at a time, or every other reading would look like a restart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,22 +121,30 @@ def clock_by_node(samples: pa.Table) -> dict[str, float]:
 
 
 def one_source(*readings: Readings) -> tuple[Readings, ...]:
-    """Drop all but one source of each counter and place, the same in all of `readings`.
+    """Drop all but one source of each counter and place, the same in all of `readings` where one is in all.
 
     Sources of one counter read the same thing, so their sum would count it twice. The one with the most
-    readings where it has the fewest stays; of equals the first by name.
+    readings where it has the fewest stays; of equals the first by name. Without one in common each side keeps
+    its own.
     """
-    if all(len(each.sources) < 2 for each in readings):
+    if all(len(each.sources) < 2 for each in readings) and len({each.sources for each in readings}) < 2:
         return readings
-    counts = [_by_source(each) for each in readings]
-    known = sorted({key for each in counts for key in each})
-    best: dict[tuple[int, str, str], tuple[int, int, str]] = {}
-    for place, source in ((key[:3], key[3]) for key in known):
-        held = [each.get((*place, source), 0) for each in counts]
-        rank = (-min(held), -sum(held), source)
-        best[place] = min(best.get(place, rank), rank)
-    kept = {(*place, rank[2]) for place, rank in best.items()}
-    return tuple(each.take(_among(each, kept)) for each in readings)
+    counts = [_by_place(each) for each in readings]
+    common = {place: _best([each.get(place, {}) for each in counts]) for each in counts for place in each}
+    kept = [{(*place, _chosen(common[place], held)) for place, held in mine.items()} for mine in counts]
+    return tuple(each.take(_among(each, mine)) for each, mine in zip(readings, kept, strict=True))
+
+
+def _chosen(common: str | None, held: Mapping[str, int]) -> str | None:
+    return common if common is not None else _best([held])
+
+
+def _best(held: Sequence[Mapping[str, int]]) -> str | None:
+    """Return the source with the most readings where it has the fewest; None without one in common."""
+    known = sorted({source for each in held for source in each})
+    fewest = {source: min(each.get(source, 0) for each in held) for source in known}
+    shared = [source for source in known if fewest[source]]
+    return min(shared, key=lambda one: (-fewest[one], -sum(each[one] for each in held)), default=None)
 
 
 _Key = tuple[int, str, str, str]
@@ -152,14 +160,18 @@ def _keys(readings: Readings) -> tuple[Ints, list[_Key]]:
     return numbers.ravel().astype(np.int64), names
 
 
-def _by_source(readings: Readings) -> dict[_Key, int]:
-    if not readings.size:
-        return {}
-    numbers, names = _keys(readings)
-    return dict(zip(names, np.bincount(numbers, minlength=len(names)).tolist(), strict=True))
+def _by_place(readings: Readings) -> dict[tuple[int, str, str], dict[str, int]]:
+    """Return how many readings each source has of each counter and place."""
+    found: dict[tuple[int, str, str], dict[str, int]] = {}
+    if readings.size:
+        numbers, names = _keys(readings)
+        counts = np.bincount(numbers, minlength=len(names)).tolist()
+        for (counter, node, device, source), count in zip(names, counts, strict=True):
+            found.setdefault((counter, node, device), {})[source] = count
+    return found
 
 
-def _among(readings: Readings, kept: set[_Key]) -> Flags:
+def _among(readings: Readings, kept: set[tuple[int, str, str, str | None]]) -> Flags:
     if not readings.size:
         return np.zeros(0, dtype=np.bool_)
     numbers, names = _keys(readings)

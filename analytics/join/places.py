@@ -10,12 +10,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from otel_attrib.analytics.evidence.series import Readings
 from otel_attrib.schema.attributes import GPU_UUID
+from otel_attrib.schema.context_counters import EVERY_COUNTER
 
-__all__ = ["Engine", "Place", "engine_of", "uuids"]
+__all__ = ["Engine", "Place", "devices_of", "engine_of", "uuids"]
 
 Place = tuple[str, str]
 """Node and device; the device is empty for the host."""
@@ -72,6 +75,14 @@ def _means(place: Place, asked: set[str], uuid: str) -> bool:
     if bare in names or any(word.partition(":")[0] == bare for word in names if ":" in word):
         return True
     return bool(uuid) and any(len(word) > 7 and uuid.startswith(word) for word in asked)
+
+
+def devices_of(readings: Readings) -> set[Place]:
+    """Return every device that a counter of devices was read of."""
+    codes = [code for code, counter in enumerate(EVERY_COUNTER) if counter.per_device]
+    mine = readings.take(np.isin(readings.counter, codes))
+    pairs = np.unique(np.column_stack((mine.node, mine.device)), axis=0).tolist() if mine.size else []
+    return {(mine.nodes[node], mine.devices[device]) for node, device in pairs}
 
 
 def uuids(samples: pa.Table) -> dict[Place, str]:

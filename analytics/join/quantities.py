@@ -5,16 +5,28 @@ from collections.abc import Sequence
 from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.counters import Counter
 
-__all__ = ["written"]
+__all__ = ["title", "written"]
 
 PLAIN = {"1": "", "Cel": " C", "Hz": " MHz", "s": " ms"}
 SCALE = {"Hz": 1e-6, "s": 1e3}
 BYTES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
-def written(counter: Counter, value: float, others: Sequence[float | None]) -> tuple[str, list[str]]:
-    """Write a value with its unit, and others of the same counter in that unit without it; '' for None."""
+def title(counter: Counter) -> str:
+    """Return what a counter means, without what stands behind it in brackets or of its kind."""
+    return counter.meaning.partition(" (")[0].removesuffix(", cumulative")
+
+
+def written(
+    counter: Counter, value: float, others: Sequence[float | None], rate: bool = False
+) -> tuple[str, list[str]]:
+    """Write a value with its unit, and others of the same counter in that unit without it; '' for None.
+
+    With `rate` the value of a total is its increase a second.
+    """
     scale, unit = _scaled(counter, value)
+    if rate and counter.kind == "total":
+        unit = f"{unit or ' '}/s"
     return f"{digits(scale * value)}{unit}", ["" if each is None else digits(scale * each) for each in others]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from otel_attrib.analytics.join.findings import Finding, RequestEvidence
-from otel_attrib.analytics.join.quantities import written
+from otel_attrib.analytics.join.quantities import title, written
 from otel_attrib.analytics.join.sensors import lacking
 from otel_attrib.analytics.join.stretches import REQUEST, Stretch
 from otel_attrib.analytics.wording import percent, wrapped
@@ -56,12 +56,7 @@ def _told(finding: Finding) -> str:
     stage = "" if finding.stage == REQUEST else f" in {finding.stage}"
     where = f" on card {finding.device}" if finding.device else ""
     kind = "usual" if finding.before else "beside"
-    return f"{_name(finding)} {value}{stage}{where} ({kind} {others[0]})"
-
-
-def _name(finding: Finding) -> str:
-    """Return what the counter means, without what stands in brackets behind it."""
-    return finding.counter.meaning.partition(" (")[0]
+    return f"{title(finding.counter)} {value}{stage}{where} ({kind} {others[0]})"
 
 
 def _stage(told: RequestEvidence, stretch: Stretch) -> Iterator[str]:
@@ -96,7 +91,7 @@ def _row(finding: Finding, several: bool) -> str:
     usual, beside = finding.before, finding.beside
     medians = [usual.median if usual else None, beside.median if beside else None]
     value, others = written(finding.counter, finding.value, medians)
-    name = _name(finding) + (f" @{finding.device}" if several and finding.device else "")
+    name = title(finding.counter) + (f" @{finding.device}" if several and finding.device else "")
     z = "" if finding.z is None else f"{max(-999.0, min(999.0, finding.z)):+.1f}"
     name = name if len(name) <= 30 else f"{name[:29]}>"
     return f"  {name:<31}{value:>12}{others[0]:>9}{others[1]:>9}{z:>7}{percent(finding.coverage):>8}"

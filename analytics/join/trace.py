@@ -14,7 +14,7 @@ from otel_attrib.analytics.join.controls import LEAST_BEFORE, agreed, control, r
 from otel_attrib.analytics.join.fetch import fetch_before, fetch_beside, fetch_samples
 from otel_attrib.analytics.join.findings import Finding, RequestEvidence
 from otel_attrib.analytics.join.joined import Joined, join
-from otel_attrib.analytics.join.places import Engine, Place, engine_of, uuids
+from otel_attrib.analytics.join.places import Engine, Place, devices_of, engine_of, uuids
 from otel_attrib.analytics.join.sensors import missing_of
 from otel_attrib.analytics.join.stretches import Stretch, stretches_of
 from otel_attrib.schema.context_counters import EVERY_COUNTER
@@ -86,16 +86,8 @@ def _own(store: Store, request: Mapping[str, Any], stretches: Sequence[Stretch])
     engine = engine_of(request)
     samples = fetch_samples(store, engine.hosts, stretches)
     (readings,) = one_source(read_series(samples, EVERY_COUNTER)[0])
-    cards, named = engine.cards(_devices(readings), uuids(samples))
+    cards, named = engine.cards(devices_of(readings), uuids(samples))
     return _Own(engine, readings, read_clocks(samples, readings), cards, named, samples.num_rows)
-
-
-def _devices(readings: Readings) -> set[Place]:
-    """Return every device that a counter of devices was read of."""
-    codes = [code for code, counter in enumerate(EVERY_COUNTER) if counter.per_device]
-    mine = readings.take(np.isin(readings.counter, codes))
-    pairs = np.unique(np.column_stack((mine.node, mine.device)), axis=0).tolist() if mine.size else []
-    return {(mine.nodes[node], mine.devices[device]) for node, device in pairs}
 
 
 def _bounds(stretches: Sequence[Stretch]) -> tuple[Ints, Ints]:
@@ -186,7 +178,7 @@ def _beside(
     samples = fetch_samples(store, hosts, stretches)
     (readings,) = one_source(read_series(samples, EVERY_COUNTER)[0])
     clocks = Clocks({**read_clocks(samples, readings).by_node, **own.clocks.by_node})
-    known, named = _devices(readings), uuids(samples)
+    known, named = devices_of(readings), uuids(samples)
     cards = {place for engine in engines for place in engine.cards(known, named)[0]} - set(own.cards)
     places = cards | {(host, "") for host in set(hosts) - set(own.engine.hosts)}
     found: Rates = {}

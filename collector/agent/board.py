@@ -2,7 +2,7 @@
 
 A gauge's reading stands for the time since the reading before it, five seconds at most; of a total the
 increase counts, a fall is a restart. Series of one card that add up (a throttle reason each) are added; of
-a counter that two sources give, the source that came first stays.
+a counter that two sources give, the source that came first stays, until it has been silent for three seconds.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,26 @@ LEAST_NS = 90_000_000
 REMEMBERED = 4096
 """Series and layouts kept; past it all are forgotten once, which costs each total one increase."""
 
+SILENT_NS = 3_000_000_000
+"""So long after the last reading of one source another one may give the counter."""
+
 _FIELD_OF = {key: key for key in FIELDS} | {"gpu_throttle_time": "gpu_throttled"}
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Which source gives a counter of a place, and when it did last."""
+
+    source: str
+    at: int
+
+    def has(self, source: str, at: int) -> bool:
+        """Return whether a reading of this source counts now."""
+        if source != self.source and at - self.at > SILENT_NS:
+            self.source = source
+        if source == self.source:
+            self.at = at
+        return source == self.source
 
 
 @dataclass(slots=True)
@@ -33,7 +52,16 @@ class _Rule:
     place: str
     field: int
     total: bool
+    source: str
+    turn: _Turn
     last: float | None = None
+
+    def worth(self, value: float) -> float:
+        """Return a gauge's reading as it is, of a total what it grew by."""
+        if not self.total:
+            return value
+        last, self.last = self.last, value
+        return 0.0 if last is None else value - last if value >= last else value
 
 
 @dataclass(slots=True)
@@ -60,7 +88,7 @@ class Board:
         self._monotonic = monotonic
         self._rules: dict[Series, _Rule | None] = {}
         self._plans: dict[Layout, list[tuple[int, _Rule]]] = {}
-        self._sources: dict[tuple[str, str], str] = {}
+        self._turns: dict[tuple[str, str], _Turn] = {}
         self._rings: dict[tuple[str, int], _Ring | None] = {}
         self._named: set[tuple[str, str]] = set()
 
@@ -79,7 +107,9 @@ class Board:
         at = ns - self._wall() + self._monotonic()
         found: dict[str, dict[int, tuple[float, bool]]] = {}
         for number, rule in plan:
-            _add(found.setdefault(rule.place, {}), rule, float(readings.values[number]))
+            worth = rule.worth(float(readings.values[number]))
+            if rule.turn.has(rule.source, at):
+                _add(found.setdefault(rule.place, {}), rule, worth)
         for place, values in found.items():
             self._put(place, values, at)
 
@@ -105,8 +135,8 @@ class Board:
         if name is not None:
             place = series.device if series.counter.per_device else ""
             source = said.get(SOURCE, "")
-            if self._sources.setdefault((place, series.counter.key), source) == source:
-                rule = _Rule(place, FIELDS.index(name), series.counter.kind == "total")
+            turn = self._turns.setdefault((place, series.counter.key), _Turn(source, 0))
+            rule = _Rule(place, FIELDS.index(name), series.counter.kind == "total", source, turn)
         self._rules[series] = rule
         return rule
 
@@ -144,13 +174,10 @@ def _writer(paths: Sequence[Path]) -> Writer:
     raise Unavailable(f"no place for the board ({'; '.join(faults)}); name one with OTEL_ATTRIB_BOARD")
 
 
-def _add(values: dict[int, tuple[float, bool]], rule: _Rule, value: float) -> None:
-    """Add a reading to what its batch says of the field; time throttled beats a share of it."""
-    if rule.total:
-        last, rule.last = rule.last, value
-        value = 0.0 if last is None else value - last if value >= last else value
+def _add(values: dict[int, tuple[float, bool]], rule: _Rule, worth: float) -> None:
+    """Add to what a batch says of the field; time throttled beats a share of it."""
     before, total = values.get(rule.field, (0.0, rule.total))
     if total == rule.total:
-        values[rule.field] = (before + value, total)
+        values[rule.field] = (before + worth, total)
     elif rule.total:
-        values[rule.field] = (value, True)
+        values[rule.field] = (worth, True)

@@ -27,6 +27,7 @@ COMMANDS = {
     "top": "watch the slowest stages live",
     "quantiles": "sliding P99 of TTFT, TPOT, TBT or E2E",
     "trace": "one request as a waterfall",
+    "evidence": "what cards, links and hosts did in a window",
     "profile": "what a GPU profile's time went to",
     "import": "read requests or OTLP from a file",
     "migrate": "create or update the store's tables",

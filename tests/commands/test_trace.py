@@ -104,7 +104,7 @@ def test_an_empty_id_is_refused(run: Run) -> None:
 
 
 def test_evidence(run: Run, store: Store) -> None:
-    """With --evidence the counters of its host follow the waterfall, and stand in the JSON; without, neither."""
+    """With --evidence counters of its host follow the waterfall and stand in the JSON; without, neither."""
     rows = [
         {"time": START + timedelta(milliseconds=100 * n), "metric": "slatag.process.run_queue_wait",
          "node": "n1", "value": 0.02 * n}

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from otel_attrib.analytics.evidence.board import Board, grid_of, read_board
+from otel_attrib.analytics.evidence.board import Board, grid_of, read_board, read_boards
 from otel_attrib.analytics.windows import Window
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -19,10 +19,10 @@ GPU = ("node0", "GPU-0")
 Row = tuple[float, str, str, str, dict[str, str], float]
 
 
-def board(rows: Sequence[Row], window: Window = MINUTE) -> Board:
-    """The board of (seconds, metric, node, device, attributes, value) rows."""
+def table_of(rows: Sequence[Row]) -> pa.Table:
+    """Samples of (seconds, metric, node, device, attributes, value) rows."""
     seconds, metric, node, device, attributes, value = zip(*rows, strict=True)
-    table = pa.table(
+    return pa.table(
         {
             "time": pa.array([START + round(at * 1e6) for at in seconds], pa.timestamp("us", "UTC")),
             "metric": list(metric),
@@ -33,7 +33,11 @@ def board(rows: Sequence[Row], window: Window = MINUTE) -> Board:
             "value": pa.array(value, pa.float64()),
         }
     )
-    return read_board(table, window)
+
+
+def board(rows: Sequence[Row], window: Window = MINUTE) -> Board:
+    """The board of such rows."""
+    return read_board(table_of(rows), window)
 
 
 def clock(at: float, mhz: float, **attributes: str) -> Row:
@@ -130,6 +134,56 @@ def test_clock_uncertainty_is_the_largest() -> None:
 
     assert 60.0 == found.uncertainty_us
     assert 1.0 == pytest.approx(found.take("xid", (GPU,))[0, 0])
+
+
+def waits(at: float, total: float, **attributes: str) -> Row:
+    """Run-queue wait of the host."""
+    return at, "slatag.process.run_queue_wait", "node1", "", attributes, total
+
+
+def test_processes_of_a_host_add_up() -> None:
+    """The wait of a host is that of all its engine's processes together, never their mean."""
+    roles = {"api_server": 0.01, "engine_core": 0.2, "worker": 0.3}
+    rows = [
+        waits(at, at * rate, **{"slatag.process.role": role})
+        for at in range(0, 61, 5)
+        for role, rate in roles.items()
+    ]
+
+    assert [pytest.approx(0.51)] * 6 == board(rows).take("run_queue_wait", (("node1", ""),))[0].tolist()
+
+
+def test_two_sources_count_once() -> None:
+    """The same wait read by /proc and by eBPF is one wait, and by the same source on both sides."""
+    proc = [waits(at, 7 + at * 0.2) for at in range(0, 61, 5)]
+    ebpf = [waits(at, at * 0.22, **{"slatag.source": "ebpf"}) for at in range(0, 61)]
+    host = (("node1", ""),)
+
+    assert [pytest.approx(0.22)] * 6 == board(proc + ebpf).take("run_queue_wait", host)[0].tolist()
+    before, after = read_boards((table_of(proc), MINUTE), (table_of(proc + ebpf), MINUTE))
+    assert [pytest.approx(0.2)] * 6 == before.take("run_queue_wait", host)[0].tolist()
+    assert [pytest.approx(0.2)] * 6 == after.take("run_queue_wait", host)[0].tolist()
+
+
+def test_a_source_that_another_took_over_from() -> None:
+    """Where the sides have no source in common, each is read by its own rather than not at all."""
+    proc = [waits(at, 7 + at * 0.2) for at in range(0, 61, 5)]
+    ebpf = [waits(at, at * 0.22, **{"slatag.source": "ebpf"}) for at in range(0, 61)]
+    before, after = read_boards((table_of(proc), MINUTE), (table_of(ebpf), MINUTE))
+
+    assert [pytest.approx(0.2)] * 6 == before.take("run_queue_wait", (("node1", ""),))[0].tolist()
+    assert [pytest.approx(0.22)] * 6 == after.take("run_queue_wait", (("node1", ""),))[0].tolist()
+
+
+def test_links_of_a_card_add_up() -> None:
+    """Throughput that is read link by link is the sum of the links."""
+    rows = [
+        (float(at), "hw.gpu.interconnect.throughput", *GPU,
+         {"network.io.direction": "receive", "slatag.link": link}, 2e9)
+        for at in range(60) for link in ("0", "1", "2")
+    ]  # fmt: skip
+
+    assert [6e9] * 6 == board(rows).take("nvlink_receive", (GPU,))[0].tolist()
 
 
 def test_order_of_rows_does_not_matter() -> None:

@@ -90,6 +90,23 @@ def test_two_sources_count_once(board: Board) -> None:
     assert pytest.approx({"run_queue_wait": 0.1}) == between(board, "", 0, 3)
 
 
+def test_a_source_that_falls_silent_is_followed_by_another(board: Board) -> None:
+    """When eBPF takes over from /proc, or gives it back, its own total goes on from where it is: no jump."""
+    feed = Feed(board)
+    proc = series("run_queue_wait", process__pid="7")
+    ebpf = series("run_queue_wait", process__pid="7", slatag__source="ebpf")
+    for second in range(3):
+        feed(second, (proc, 500 + 0.1 * second))
+    for second in range(3, 20):
+        feed(second, (ebpf, 0.2 * second))
+    for second in range(20, 30):
+        feed(second, (proc, 700 + 0.1 * second))
+
+    assert pytest.approx({"run_queue_wait": 0.1}) == between(board, "", 0, 2)
+    assert pytest.approx({"run_queue_wait": 0.2}) == between(board, "", 8, 18)
+    assert pytest.approx({"run_queue_wait": 0.1}) == between(board, "", 25, 29)
+
+
 def test_sources_at_different_rates(board: Board) -> None:
     """Fields that are read seldom are not smeared by those that are read often."""
     feed = Feed(board)

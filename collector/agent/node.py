@@ -7,6 +7,7 @@ from otel_attrib.collector.agent.agent import Agent, plan_of
 from otel_attrib.collector.agent.board import Board
 from otel_attrib.collector.agent.export import Export
 from otel_attrib.collector.agent.opening import Makers
+from otel_attrib.collector.agent.presence import Presence
 from otel_attrib.collector.agent.resource import node_resource
 from otel_attrib.collector.agent.sink import Sink
 from otel_attrib.collector.agent.source import Unavailable
@@ -32,6 +33,7 @@ class NodeAgent:
         """Send through `to`; not `alone` in its process, only its own threads count as its cost."""
         self.export = Export(to, node_resource(environ), settings.agent_send)
         self._board = _board()
+        self._presence: Presence | None = None
         sinks: Sequence[Sink] = [self.export, *([self._board] if self._board else [])]
         self.agent = Agent(
             plan_of(settings),
@@ -43,6 +45,13 @@ class NodeAgent:
 
     def start(self) -> None:
         """Begin."""
+        self._presence = Presence()
+        if self._presence.other is not None:
+            _log.warning(
+                "another agent (pid %d) reads this machine already, and every counter is written twice: "
+                "leave one out, as with `up --no-agent`",
+                self._presence.other,
+            )
         self.export.start()
         self.agent.start()
 
@@ -52,6 +61,8 @@ class NodeAgent:
         self.export.stop(seconds / 2)
         if self._board:
             self._board.close()
+        if self._presence:
+            self._presence.close()
 
     def _threads_cpu_s(self) -> float:
         return self.agent.lanes_cpu_s + self.export.counts.cpu_s

@@ -32,6 +32,48 @@ def test_defaults() -> None:
     )
 
 
+@pytest.mark.parametrize(("text", "value"), [("on", True), ("OFF", False), ("1", True), ("no", False)])
+def test_switch(text: str, value: bool) -> None:
+    """A switch is a word or a digit."""
+    assert value is load({"OTEL_ATTRIB_AGENT": text}).agent
+
+
+@pytest.mark.parametrize(("text", "value"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02), ("200%", 2.0)])
+def test_share(text: str, value: float) -> None:
+    """A share of a core is a number or a percentage."""
+    assert pytest.approx(value) == load({"OTEL_ATTRIB_AGENT_BUDGET": text}).agent_budget
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("AGENT", "maybe"),
+        ("AGENT_BUDGET", "0"),
+        ("AGENT_BUDGET", "-1%"),
+        ("AGENT_BUDGET", "nan"),
+        ("AGENT_EVERY", "nvml"),
+        ("AGENT_EVERY", "nvml=5x"),
+        ("AGENT_EVERY", "=1s"),
+        ("AGENT_EVERY", "nvml=1ms"),
+    ],
+)
+def test_what_the_agent_cannot_use(name: str, text: str) -> None:
+    """A wrong value is refused with its name."""
+    with pytest.raises(ConfigError, match=f"OTEL_ATTRIB_{name} is"):
+        load({f"OTEL_ATTRIB_{name}": text})
+
+
+def test_rates_from_environment_and_file(tmp_path: Path) -> None:
+    """Pairs with commas in a variable, a table in a file."""
+    path = tmp_path / "settings.toml"
+    path.write_text('agent_every = { nvml = "200ms", cpu = "5s" }\n')
+
+    assert (("nvml", 0.2), ("cpu", 5.0)) == load({"OTEL_ATTRIB_CONFIG": str(path)}).agent_every
+    assert (("nvml", 0.2), ("cpu", 5.0)) == load(
+        {"OTEL_ATTRIB_AGENT_EVERY": "nvml=200ms, cpu=5s"}
+    ).agent_every
+
+
 def test_environment_wins_over_file_over_default(file: Path) -> None:
     """One value from each place."""
     settings = load({"OTEL_ATTRIB_CONFIG": str(file), "OTEL_ATTRIB_HTTP_PORT": "9001"})

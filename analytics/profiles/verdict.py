@@ -2,11 +2,13 @@
 
 from otel_attrib.analytics.profiles.breakdown import Breakdown
 from otel_attrib.analytics.profiles.idle import Idle
+from otel_attrib.analytics.profiles.kernel_class import COLLECTIVE
 
 __all__ = ["WASTE_SHARE", "duration", "verdict", "wasted_share"]
 
 WASTE_SHARE = 0.2  # of the span: below it a loss is not the first thing to say
 MOST, NEARLY_ALL = 0.5, 0.9
+NOT_COMPUTING = (COLLECTIVE, "memset")  # nor what the copy engines did, which is told as copies
 
 
 def verdict(one: Breakdown) -> str:
@@ -15,7 +17,8 @@ def verdict(one: Breakdown) -> str:
     losses = _losses(one)
     worst = max(losses, key=lambda loss: losses[loss])
     if losses[worst] < WASTE_SHARE * one.span_ns or not one.span_ns:
-        return f"computes {_percent(one.compute_ns, one.span_ns)} of {whole}{_mostly(one)}"
+        rest = _rest(one, losses) if wasted_share(one) >= WASTE_SHARE else _mostly(one)
+        return f"computes {_percent(one.compute_ns, one.span_ns)} of {whole}{rest}"
     share = _percent(losses[worst], one.span_ns)
     if worst == "idle":
         return f"idle {share} of {whole}{_reason(one.idle)}"
@@ -31,7 +34,7 @@ def wasted_share(one: Breakdown) -> float:
 def duration(ns: float) -> str:
     """Write a time with three digits that matter and its unit."""
     for unit, size in (("s", 1e9), ("ms", 1e6)):
-        if ns >= size:
+        if ns >= 0.9995 * size:
             value = ns / size
             return f"{value:,.0f} {unit}" if value >= 99.95 else f"{value:.3g} {unit}"
     return f"{ns / 1e3:.3g} µs"
@@ -62,11 +65,21 @@ def _reason(idle: Idle) -> str:
     return f", {'nearly all' if share >= NEARLY_ALL else 'most'} of it {reason}"
 
 
+def _rest(one: Breakdown, losses: dict[str, int]) -> str:
+    """Return each loss of a percent or more, the largest first."""
+    named = {"communication": "communication not hidden", "copies": "copies not hidden"}
+    told = sorted(losses.items(), key=lambda loss: -loss[1])
+    parts = (f"{named.get(name, name)} {_percent(ns, one.span_ns)}" for name, ns in told)
+    large = (part for part, (_, ns) in zip(parts, told, strict=True) if ns >= 0.01 * one.span_ns)
+    return f"; {', '.join(large)}"
+
+
 def _mostly(one: Breakdown) -> str:
-    if not one.kernels:
+    """Return the class that computed longest."""
+    computing = [kind for kind in one.kernels if kind.kind not in NOT_COMPUTING]
+    if not computing:
         return ""
-    first = one.kernels[0]
-    return f", {_percent(first.busy_ns, one.span_ns)} in {first.kind.replace('_', ' ')}"
+    return f", {_percent(computing[0].busy_ns, one.span_ns)} in {computing[0].kind.replace('_', ' ')}"
 
 
 def _percent(part: int, whole: int) -> str:

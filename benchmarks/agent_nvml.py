@@ -4,8 +4,9 @@ No GPU is needed: NVML is our FAKE (tests/native/nvml/fake_nvml.c), compiled her
 real bindings; it answers at once, so what is measured is the agent, not a driver. Eight Hopper cards with 18
 NVLinks, GPM and three processes each. Each way runs in a process of its own against the same collector:
 
-- agent: `otel-attrib agent`'s own threads, source, encoding and HTTP; everything at 10 Hz, the slow parts too
-- agent, default rates: links, errors and processes once a second, limits every ten
+- agent: `otel-attrib agent`'s own threads, source, encoding and HTTP; every counter and level of cards and
+  links at 10 Hz, processes once a second, limits and states every ten
+- agent, default rates: links, errors and most levels once a second too
 - a call a value: one wrapper of pynvml for each of the same values, read only, nothing encoded or sent
 - OpenTelemetry SDK: the same calls in callbacks of observable gauges, and the SDK's exporter, as GPU
   collectors in Python do it
@@ -99,7 +100,7 @@ def build(folder: Path) -> dict[str, str]:
     }
 
 
-def run_agent(port: int, slow_s: float, secondly_s: float) -> tuple[Callable[[], None], int]:
+def run_agent(port: int, secondly_s: float) -> tuple[Callable[[], None], int]:
     """The agent as it is run; and how many values one full read has."""
     from otel_attrib.collector.agent.destination import destination
     from otel_attrib.collector.agent.node import NodeAgent
@@ -107,7 +108,7 @@ def run_agent(port: int, slow_s: float, secondly_s: float) -> tuple[Callable[[],
     from otel_attrib.collector.sources.nvml import Nvml
     from otel_attrib.config import load
 
-    source = Nvml(every_s=1 / HZ, secondly_s=secondly_s, slow_s=slow_s)
+    source = Nvml(every_s=1 / HZ, secondly_s=secondly_s)
     source.read()
     time.sleep(0.2)
     values = len(source.read())
@@ -224,8 +225,8 @@ def run_sdk(port: int) -> tuple[Callable[[], None], int]:
 
 
 WAYS: dict[str, Callable[[int], tuple[Callable[[], None], int]]] = {
-    "agent": lambda port: run_agent(port, 1 / HZ, 1 / HZ),
-    "agent, default rates": lambda port: run_agent(port, 10.0, 1.0),
+    "agent": lambda port: run_agent(port, 1 / HZ),
+    "agent, default rates": lambda port: run_agent(port, 1.0),
     "a call a value": run_calls,
     "OpenTelemetry SDK": run_sdk,
 }

@@ -1,8 +1,8 @@
 """NVIDIA cards through NVML: one source, each kind of counter at the rate at which it means something.
 
-Cumulative counters and levels are read every time, links, errors and processes once a second, limits and the
-cards' state every ten. What the hardware or the driver lacks is absent; a card that falls off the bus is
-reported as failed while the others go on, and looked for again every ten seconds.
+Cumulative counters, GPM and the SM clock are read every time; links, errors, other levels and processes once
+a second; limits and the cards' state every ten. What the hardware or the driver lacks is absent; a card that
+falls off the bus is reported as failed while the others go on, and looked for again every ten seconds.
 """
 
 import time
@@ -17,7 +17,7 @@ from otel_attrib.collector.sources.nvml_block import Gone
 from otel_attrib.collector.sources.nvml_card import Card, open_card
 from otel_attrib.collector.sources.nvml_columns import Columns, Joined
 from otel_attrib.collector.sources.nvml_counters import Counters, Health
-from otel_attrib.collector.sources.nvml_levels import Levels, Limits
+from otel_attrib.collector.sources.nvml_levels import Clocks, Levels, Limits
 from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_links import NvLinks
 from otel_attrib.collector.sources.nvml_outputs import Notices
@@ -73,11 +73,13 @@ class Nvml:
         every_s: float = EVERY_S,
         secondly_s: float = SECONDLY_S,
         slow_s: float = SLOW_S,
+        processes_s: float = SECONDLY_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Load NVML (from the file `library`, else from the loader's path) and open every card."""
         self.every_s = every_s
-        self._secondly_s, self._slow_s, self._clock = secondly_s, slow_s, clock
+        self._secondly_s, self._slow_s, self._processes_s = secondly_s, slow_s, processes_s
+        self._clock = clock
         self._library = Library(library)
         self._notices = Notices()
         self._joined = Joined()
@@ -138,11 +140,12 @@ class Nvml:
         self._states_due = _Due(_States(self), self._slow_s)
         self._parts = [
             _Due(Counters(library, cards), 0.0),
-            _Due(Levels(library, cards), 0.0),
+            _Due(Clocks(library, cards), 0.0),
             _Due(Activity(library, cards, self._clock()), 0.0),
+            _Due(Levels(library, cards), self._secondly_s),
             _Due(NvLinks(library, cards, self._notices), self._secondly_s),
             _Due(self._health, self._secondly_s),
-            _Due(Processes(library, cards), self._secondly_s),
+            _Due(Processes(library, cards), self._processes_s),
             _Due(Limits(library, cards), self._slow_s),
             _Due(PcieSamples(library, cards), self._slow_s),
             self._states_due,

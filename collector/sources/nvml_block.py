@@ -78,7 +78,8 @@ class FieldBlock(Block):
         self.columns = 0
         self.wide = np.zeros(0, dtype=np.bool_)
         """(n,) True where the counter has 64 bits."""
-        self.all_wide = True
+        self.plans = 0
+        """How often value types were seen to change."""
 
     def add(self, card: int, handle: Any, fields: Sequence[tuple[int, int]]) -> slice:
         """Ask `card` for (field, scope) pairs; return their columns."""
@@ -107,9 +108,9 @@ class FieldBlock(Block):
     def _plan(self, types: NDArray[np.uint32]) -> None:
         """How the values are decoded; value types change when a driver is loaded, hardly ever else."""
         self._planned = types
+        self.plans += 1
         self._mask = _MASK.take(types, mode="clip")
         self.wide = np.asarray(self._mask == _MASK[2])
-        self.all_wide = bool(self.wide.all())
         self._odd = bool(np.isin(types, (_DOUBLE, _SIGNED, _SIGNED_INT)).any())
 
     def read(self) -> None:

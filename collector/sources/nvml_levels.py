@@ -17,7 +17,7 @@ from otel_attrib.collector.sources.nvml_library import Library
 from otel_attrib.collector.sources.nvml_outputs import Outputs
 from otel_attrib.collector.sources.nvml_throttle import HELD_DOWN
 
-__all__ = ["Levels", "Limits"]
+__all__ = ["Clocks", "Levels", "Limits"]
 
 _GRAPHICS_SENSOR: Final = 0
 _MEMORY_V2, _TEMPERATURE_V1 = 0x02000028, 0x0100000C
@@ -28,7 +28,7 @@ _MILLI: Final = 0.001
 
 
 class _Calls:
-    """Calls of all cards and their outputs: what `Levels` and `Limits` share."""
+    """Calls of all cards and their outputs: what the three below share."""
 
     def __init__(self, library: Library, cards: Sequence[Card]) -> None:
         """Ask each card once for everything; keep what it answers."""
@@ -85,6 +85,10 @@ class _Calls:
         self._block.add(card.index, function, arguments, columns)
         return columns
 
+    def _out(self, card: Card, key: str, column: int | None, factor: float = 1.0) -> None:
+        if column is not None:
+            self._outputs.add(series(key, card.device), column, factor)
+
     def _memory(
         self, card: Card, handle: Any, device: str, wanted: Sequence[tuple[str, int]], **more: str
     ) -> None:
@@ -103,8 +107,8 @@ class _Calls:
                 self._outputs.add(series(key, device, **more), found[column])
 
 
-class Levels(_Calls):
-    """What changes from one request to the next."""
+class Clocks(_Calls):
+    """What changes within a request: the SM clock and what holds it down."""
 
     def __init__(self, library: Library, cards: Sequence[Card]) -> None:
         """Ask each card once for everything; keep what it answers."""
@@ -123,23 +127,29 @@ class Levels(_Calls):
         return told
 
     def _add_card(self, card: Card) -> None:
+        self._out(card, "gpu_clock", self._number(card, "nvmlDeviceGetClockInfo", (ctypes.c_uint(_SM),)))
+        names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+        found = (column for name in names if (column := self._number(card, name, wide=True)) is not None)
+        column = next(found, None)
+        self._out(card, "gpu_clock_reasons", column)
+        if column is not None and not throttle_fields(card):
+            self._sampled.append((series("gpu_throttled", card.device), column))
+
+
+class Levels(_Calls):
+    """What a card says of the last second: use, memory, temperature, memory clock, PCIe link."""
+
+    def _add_card(self, card: Card) -> None:
         self._use(card)
         self._memory(card, card.handle, card.device, [("gpu_memory_used", 1)])
         for instance in card.instances:
             self._memory(card, instance.handle, instance.device, [("gpu_memory_used", 1)])
-        self._out(card, "gpu_clock", self._number(card, "nvmlDeviceGetClockInfo", (ctypes.c_uint(_SM),)))
-        self._out(
-            card, "memory_clock", self._number(card, "nvmlDeviceGetClockInfo", (ctypes.c_uint(_MEMORY),))
-        )
+        clock = self._number(card, "nvmlDeviceGetClockInfo", (ctypes.c_uint(_MEMORY),))
+        self._out(card, "memory_clock", clock)
         self._temperature(card)
         self._power(card)
-        self._reasons(card)
         self._out(card, "pcie_generation", self._number(card, "nvmlDeviceGetCurrPcieLinkGeneration"))
         self._out(card, "pcie_width", self._number(card, "nvmlDeviceGetCurrPcieLinkWidth"))
-
-    def _out(self, card: Card, key: str, column: int | None, factor: float = 1.0) -> None:
-        if column is not None:
-            self._outputs.add(series(key, card.device), column, factor)
 
     def _use(self, card: Card) -> None:
         """Time in which any kernel ran: not the use of the SMs."""
@@ -165,14 +175,6 @@ class Levels(_Calls):
         if (83, 0) not in card.answers:
             column = self._number(card, "nvmlDeviceGetTotalEnergyConsumption", wide=True)
             self._out(card, "gpu_energy", column, _MILLI)
-
-    def _reasons(self, card: Card) -> None:
-        names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
-        found = (column for name in names if (column := self._number(card, name, wide=True)) is not None)
-        column = next(found, None)
-        self._out(card, "gpu_clock_reasons", column)
-        if column is not None and not throttle_fields(card):
-            self._sampled.append((series("gpu_throttled", card.device), column))
 
 
 class Limits(_Calls):

@@ -59,12 +59,17 @@ class Traffic:
         self._named = Named(self._totals)
         self._named_rates = Named([rate for rate in self._rates if rate is not None])
         self._first = True
+        self._plan = -1
+        self._wide: Flags | None = None
 
     def columns(self, now: float, block: FieldBlock) -> list[Columns]:
         """Return totals and rates of the block's last read, taken at `now` seconds."""
         if not self._columns:
             return []
-        wide = None if block.all_wide else block.wide[self._at]
+        if self._plan != block.plans:
+            self._plan, wide = block.plans, block.wide[self._at]
+            self._wide = None if wide.all() else wide
+        wide = self._wide
         good = None if block.whole else block.good[self._at]
         grown = self._growth.step(now, block.values[self._at], wide, good)
         out = [self._named.columns(self._growth.totals * self._factor, self._kept(grown, wide, good))]

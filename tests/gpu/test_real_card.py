@@ -45,7 +45,7 @@ def source() -> Iterator[Nvml]:
     """The source as the agent opens it, with every part read at every read."""
     pytest.importorskip("pynvml", reason="nvidia-ml-py is not installed: pip install 'otel-attrib[gpu]'")
     try:
-        found = Nvml(secondly_s=0.0, slow_s=0.0)
+        found = Nvml(secondly_s=0.0, slow_s=0.0, processes_s=0.0)
     except Unavailable as why:
         pytest.skip(f"no NVIDIA card can be read here: {why}")
     yield found

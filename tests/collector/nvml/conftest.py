@@ -76,7 +76,12 @@ class Fake:
 
     def source(self, **values: Any) -> Nvml:
         """The source over this library; every part of it is read every time."""
-        given: dict[str, Any] = {"secondly_s": 0.0, "slow_s": 0.0, "clock": lambda: self.now} | values
+        given: dict[str, Any] = {
+            "secondly_s": 0.0,
+            "slow_s": 0.0,
+            "processes_s": 0.0,
+            "clock": lambda: self.now,
+        } | values
         source = Nvml(str(self.path), **given)
         self.open_sources.append(source)
         return source

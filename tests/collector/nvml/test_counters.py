@@ -261,14 +261,14 @@ def test_the_slow_pcie_call_is_never_made_where_there_is_another_way(
 
 
 def test_each_kind_has_its_own_rate(fake: Any, plain_card: Any, told_of: Any) -> None:
-    """Levels at every read, errors once a second, limits every ten seconds."""
+    """The clock at every read, levels and errors once a second, limits every ten seconds."""
     fake.script("gpus 1", *plain_card(), "gpu 0 field.94 uint 0")
     source = fake.source(secondly_s=1.0, slow_s=10.0)
-    seen = {"gpu_clock": 0, "pcie_replays": 0, "gpu_power_limit": 0}
+    seen = {"gpu_clock": 0, "gpu_temperature": 0, "pcie_replays": 0, "gpu_power_limit": 0}
     for tenth in range(300):
         fake.at(tenth / 10)
         for key, _, _ in told_of(source.read()):
             if key in seen:
                 seen[key] += 1
 
-    assert {"gpu_clock": 300, "pcie_replays": 30, "gpu_power_limit": 3} == seen
+    assert {"gpu_clock": 300, "gpu_temperature": 30, "pcie_replays": 30, "gpu_power_limit": 3} == seen

@@ -44,6 +44,8 @@ _COMPILER = Path(__file__).with_name("compile.py")
 _LONGEST_S = 180.0
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _MOST_FILES = 250
+_refused: dict[tuple[str, str], str] = {}
+"""What this kernel or compiler refused: asking again would cost seconds and change nothing."""
 # Kernel headers and bcc's own definitions disagree on these without harm.
 _QUIET = ("-Wno-macro-redefined", "-Wno-ignored-attributes", "-Wno-unused-function")
 
@@ -170,6 +172,17 @@ def load(tool: Tool, defines: Mapping[str, str | int] = _NOTHING, root: Path = P
 
 
 def _compile(tool: Tool, defines: Mapping[str, str | int], root: Path) -> Program:
+    asked = str(tool.source), str(sorted(defines.items()))
+    if asked in _refused:
+        raise Unavailable(_refused[asked])
+    try:
+        return _handed_over(tool, defines, root)
+    except Unavailable as refusal:
+        _refused[asked] = str(refusal)
+        raise
+
+
+def _handed_over(tool: Tool, defines: Mapping[str, str | int], root: Path) -> Program:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         request = _request(tool, defines, root) | {"answer": theirs.fileno()}

@@ -20,6 +20,7 @@ KINDS = {
     "signal": "signal",
 }
 BRIEF_S = {"epoll": 0.001, "network": 0.001}
+COUNTS = {"network": 101}  # a socket's time-out is some ticks of the kernel's
 COUNT = 997
 SECONDS = ("run_queue_wait", "off_cpu", "idle_wait")
 
@@ -43,13 +44,14 @@ def scheduler_ns(pid: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_prime_number_of_spells_is_counted_exactly(start: Any, watch: Any, kind: str) -> None:
-    """997 waits for one reason are 997 spells of that reason and none of any other, lasting at least as long.
+    """997 waits (101 of a socket) are as many spells of their reason, none of another, and as long at least.
 
     On a busy machine a timer may ring before its thread sleeps, so that it never does: the kernel's own count
     of voluntary switches is what must be met, always, and one run in eight must have all 997.
     """
+    count = COUNTS.get(kind, COUNT)
     for _ in range(8):
-        workload = start(kind, COUNT)
+        workload = start(kind, count)
         watch.only(workload.pid)
         before = workload.blocked()
 
@@ -59,12 +61,12 @@ def test_a_prime_number_of_spells_is_counted_exactly(start: Any, watch: Any, kin
         ended = workload.blocked() - before - 1
 
         assert {KINDS[kind]: ended} == spells(readings)
-        if ended == COUNT:
+        if ended == count:
             break
-    assert ended == COUNT
+    assert ended == count
     counter = "idle_wait" if KINDS[kind] in IDLE else "off_cpu"
     # Only blocked time counts: what a wait takes to be run again is run-queue wait.
-    assert readings[counter, KINDS[kind]] >= 0.97 * COUNT * BRIEF_S.get(kind, 0.0002)
+    assert readings[counter, KINDS[kind]] >= 0.97 * count * BRIEF_S.get(kind, 0.0002)
 
 
 def test_new_threads_are_seen_from_their_first_spell(start: Any, watch: Any) -> None:
@@ -111,7 +113,7 @@ def test_run_queue_wait_agrees_with_the_kernels_own_sum(start: Any, watch: Any) 
 
     And within 1 % where the kernel told every switch.
     """
-    for _ in range(5):
+    for _ in range(3):
         workload = start("spin", 300, 3)
         watch.only(workload.pid)
         unseen, (_, before) = watch.unseen(), scheduler_ns(workload.pid)
@@ -136,7 +138,7 @@ def test_what_a_thread_does_adds_up_to_the_time_that_passed(
     And within 1 % where the kernel told every switch. Each switch itself, some us, is on the processor for
     /proc and not for us: of 200-us sleeps it is 3 %.
     """
-    for _ in range(5):
+    for _ in range(3):
         workload = start(kind, count)
         watch.only(workload.pid)
         unseen, (ran_before, _) = watch.unseen(), scheduler_ns(workload.pid)

@@ -6,19 +6,24 @@ with up to three decimals in the file and whole nanoseconds here. Categories are
 2021; the capitalised ones are its first releases (`tb_plugin`).
 """
 
-import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
-from math import prod
+from decimal import InvalidOperation
 from typing import Any
 
 from otel_attrib.analytics.profiles.growing import Codes, Growing
 from otel_attrib.analytics.profiles.json_events import JsonEvents, Source
+from otel_attrib.analytics.profiles.kineto_header import devices_of, ranks_of, wall_base_of
+from otel_attrib.analytics.profiles.kineto_values import (
+    copy_direction,
+    json_text,
+    micros_to_ns,
+    product,
+    whole,
+)
 from otel_attrib.analytics.profiles.timeline import (
     UNKNOWN,
     Activities,
     Collective,
-    Device,
     Direction,
     Kind,
     Launches,
@@ -42,17 +47,8 @@ KINDS = {
 CALLS = {"cuda_runtime", "cuda_driver", "privateuse1_runtime", "privateuse1_driver", "xpu_runtime", "Runtime"}
 OPERATORS = {"cpu_op", "Operator"}
 MARKS = {"user_annotation", "gpu_user_annotation"}
-ENDS = re.compile(r"([HDPA])(?:ost|evice|eer|rray)?[tT]o([HDPA])")
-DIRECTIONS = {
-    "HD": Direction.H2D,
-    "DH": Direction.D2H,
-    "DD": Direction.D2D,
-    "PP": Direction.P2P,
-    "HH": Direction.H2H,
-}
 # hipMemcpyKind of the call: Kineto on ROCm calls every copy of pinned memory DtoD.
 HIP_KINDS = {"1": Direction.H2D, "2": Direction.D2H}
-LATEST = 1 << 62
 PROCESS = 0  # one file is one process; the pid of a device's row is the device
 
 
@@ -78,8 +74,8 @@ class _Reader:
         header = self._events.header
         activities = self._activities.table()
         self._turn(activities)
-        launches = self._launches.table()
-        rank, world = _ranks(header)
+        launches, ops = self._launches.table(), self._ops.table()
+        rank, world = ranks_of(header)
         return Profile(
             source="kineto",
             path=self._path,
@@ -88,10 +84,10 @@ class _Reader:
             collectives=self._collectives.values(),
             activities=activities,
             launches=launches,
-            ops=self._ops.table(),
+            ops=ops,
             ranges=self._ranges.table(),
-            devices=_devices(header),
-            wall_base_ns=_wall_base(header, activities, launches),
+            devices=devices_of(header),
+            wall_base_ns=wall_base_of(header, activities, launches, ops),
             rank=rank,
             world_size=world,
             missing=tuple(self._missing(activities, launches)),
@@ -103,7 +99,7 @@ class _Reader:
         if kind is None and category not in CALLS and category not in OPERATORS and category not in MARKS:
             return
         try:
-            start, duration = _ns(event["ts"]), _ns(event["dur"])
+            start, duration = micros_to_ns(event["ts"]), micros_to_ns(event["dur"])
         except (KeyError, TypeError, ValueError, OverflowError, InvalidOperation):
             self._unread += 1
             return
@@ -122,37 +118,37 @@ class _Reader:
             start,
             duration,
             kind,
-            _whole(args.get("device", event.get("pid"))),
-            _whole(args.get("stream", event.get("tid"))),
+            whole(args.get("device", event.get("pid"))),
+            whole(args.get("stream", event.get("tid"))),
             self._names.code(name),
             PROCESS,
-            _whole(args.get("correlation")),
+            whole(args.get("correlation")),
             _external(args),
-            _whole(args.get("bytes")),
-            _direction(name) if kind is Kind.COPY else Direction.NONE,
-            _whole(args.get("graph id")),
-            _product(args.get("grid")),
-            _product(args.get("block")),
+            whole(args.get("bytes")),
+            copy_direction(name) if kind is Kind.COPY else Direction.NONE,
+            whole(args.get("graph id")),
+            product(args.get("grid")),
+            product(args.get("block")),
             self._collectives.code(_collective(args)) if "Collective name" in args else UNKNOWN,
         )
 
     def _call(self, event: Event, args: Event, name: str, start: int, duration: int) -> None:
-        correlation = _whole(args.get("correlation"))
+        correlation = whole(args.get("correlation"))
         if "kind" in args and name.startswith("hipMemcpy") and str(args["kind"]) in HIP_KINDS:
             self._hip[correlation] = HIP_KINDS[str(args["kind"])]
         self._launches.add(
-            start, duration, PROCESS, _whole(event.get("tid")), self._names.code(name), correlation
+            start, duration, PROCESS, whole(event.get("tid")), self._names.code(name), correlation
         )
 
     def _host(self, event: Event, args: Event, name: str, start: int, duration: int) -> None:
-        category, thread, code = event["cat"], _whole(event.get("tid")), self._names.code(name)
+        category, thread, code = event["cat"], whole(event.get("tid")), self._names.code(name)
         if category in MARKS or name.startswith("ProfilerStep#"):
-            device = _whole(event.get("pid")) if category == "gpu_user_annotation" else UNKNOWN
+            device = whole(event.get("pid")) if category == "gpu_user_annotation" else UNKNOWN
             self._ranges.add(start, duration, PROCESS, thread, code, device)
             return
         dims, types = args.get("Input Dims", args.get("Input dims")), args.get("Input type")
         values = args.get("Concrete Inputs") if "attention" in name else None
-        told = Shape(_text(dims), _text(types), _text(values))
+        told = Shape(json_text(dims), json_text(types), json_text(values))
         shape = UNKNOWN if dims is None else self._shapes.code(told)
         self._ops.add(start, duration, PROCESS, thread, code, _external(args), shape)
 
@@ -177,86 +173,16 @@ class _Reader:
         return said
 
 
-def _ns(micros: int | str) -> int:
-    """Return microseconds (a whole number, or a number's text) in nanoseconds."""
-    if type(micros) is int:
-        return _in_range(1000 * micros)
-    whole, _, part = str(micros).partition(".")
-    if whole.isdecimal() and len(part) <= 3 and (not part or part.isdecimal()):
-        return _in_range(1000 * int(whole) + int(f"{part:0<3}"))
-    return _in_range(int(round(1000 * Decimal(str(micros)))))
-
-
-def _in_range(ns: int) -> int:
-    """Return the time; the sum of two must still be a number of 64 bits."""
-    if abs(ns) > LATEST:
-        raise OverflowError
-    return ns
-
-
-def _whole(value: Any) -> int:
-    """Return a whole number that may stand as text, or be the number behind `stream `; else UNKNOWN."""
-    if type(value) is int:
-        return value if -(1 << 63) <= value < 1 << 63 else UNKNOWN
-    digits = str(value).removeprefix("stream ")
-    return int(digits) if digits.isdecimal() and len(digits) < 19 else UNKNOWN
-
-
 def _external(args: Event) -> int:
-    return _whole(args.get("External id", args.get("external id")))
-
-
-def _product(sizes: Any) -> int:
-    known = isinstance(sizes, list) and sizes and all(type(size) is int for size in sizes)
-    return _whole(prod(sizes)) if known else UNKNOWN
-
-
-def _text(value: Any) -> str:
-    """Return a list as it would stand in JSON; numbers with decimals are already text."""
-    return str(value).replace("'", '"') if value is not None else ""
-
-
-def _direction(name: str) -> Direction:
-    found = ENDS.search(name)
-    return DIRECTIONS.get(found[1] + found[2], Direction.OTHER) if found else Direction.OTHER
+    return whole(args.get("External id", args.get("external id")))
 
 
 def _collective(args: Event) -> Collective:
     return Collective(
         operation=str(args["Collective name"]),
         dtype=str(args.get("dtype", "")),
-        in_elements=_whole(args.get("In msg nelems")),
-        out_elements=_whole(args.get("Out msg nelems")),
-        group_size=_whole(args.get("Group size")),
+        in_elements=whole(args.get("In msg nelems")),
+        out_elements=whole(args.get("Out msg nelems")),
+        group_size=whole(args.get("Group size")),
         group=str(args.get("Process Group Name", "")),
     )
-
-
-def _devices(header: Event) -> tuple[Device, ...]:
-    listed = header.get("deviceProperties")
-    rows = [row for row in listed if isinstance(row, dict)] if isinstance(listed, list) else []
-    return tuple(
-        Device(
-            index=_whole(row.get("id")),
-            name=str(row.get("name", "")),
-            sms=_whole(row.get("numSms")),
-            memory_bytes=_whole(row.get("totalGlobalMem")),
-            compute=f"{row['computeMajor']}.{row.get('computeMinor', 0)}" if "computeMajor" in row else "",
-        )
-        for row in rows
-    )
-
-
-def _ranks(header: Event) -> tuple[int, int]:
-    said = header.get("distributedInfo")
-    said = said if isinstance(said, dict) else {}
-    return _whole(said.get("rank")), _whole(said.get("world_size"))
-
-
-def _wall_base(header: Event, activities: Activities, launches: Launches) -> int | None:
-    """Return what the times count from: the base that the file gives, else 1970 if they are that large."""
-    base = _whole(header.get("baseTimeNanoseconds"))
-    if base != UNKNOWN:
-        return base
-    first = next((int(table.start_ns[0]) for table in (activities, launches) if len(table)), 0)
-    return 0 if first > 10**18 else None  # 2001

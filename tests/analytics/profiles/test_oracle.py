@@ -6,8 +6,6 @@ import pytest
 
 from benchmarks.profiles.oracle import (
     TABLES,
-    TRACES,
-    WHY,
     agrees,
     classes,
     cut_parts,
@@ -16,6 +14,7 @@ from benchmarks.profiles.oracle import (
     page,
     single_launches,
 )
+from benchmarks.profiles.reasons import TRACES, WHY
 
 ROOT = Path(__file__).parents[3]
 CASES = [(trace, table) for trace in TRACES for table in TABLES]

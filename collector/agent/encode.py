@@ -32,10 +32,14 @@ MOST_POINTS = 25_000
 Batch = tuple[int, Readings]
 """When something was read (wall clock, ns), and what."""
 
+Words = tuple[bytes, bytes]
+"""Of a series: the beginning of its metric, and the encoded attributes of its points."""
+
 # Field numbers: request 1, resource metrics 1 and 2, scope metrics 1 and 2, metric 1 to 3, its data 5 or 7.
 _GAUGE, _SUM = 5, 7
 _CUMULATIVE_MONOTONIC = b"\x10\x02\x18\x01"
 _PLANS = 64
+_SERIES = 20_000
 _WHOLE = {attribute.name for attribute in ATTRIBUTES if attribute.type == "int"}
 
 
@@ -59,6 +63,7 @@ class Encoder:
         self._resource = field(1, Resource(attributes=_pairs(resource)).SerializeToString())
         self._scope = field(1, InstrumentationScope(name=SCOPE, version=__version__).SerializeToString())
         self._plans: OrderedDict[Layout, _Plan] = OrderedDict()
+        self._words: dict[Series, Words] = {}
         self._starts = Starts()
         self._meanings = descriptions()
 
@@ -80,11 +85,23 @@ class Encoder:
         self._starts.forget()
 
     def _plan(self, layout: Layout) -> "_Plan":
-        plan = self._plans.pop(layout, None) or _Plan(layout, self._meanings)
+        plan = self._plans.pop(layout, None) or _Plan(
+            layout, [self._words_of(each) for each in layout.series]
+        )
         self._plans[layout] = plan
         if len(self._plans) > _PLANS:
             self._plans.popitem(last=False)
         return plan
+
+    def _words_of(self, series: Series) -> Words:
+        """What is written of a series beside its numbers; kept, as processes come and go beside what stays."""
+        if (words := self._words.get(series)) is None:
+            if len(self._words) >= _SERIES:
+                self._words.clear()
+            point = NumberDataPoint(attributes=_pairs(attributes_of(series)))
+            words = _head(series.counter, self._meanings), point.SerializeToString()
+            self._words[series] = words
+        return words
 
     def _request(self, metrics: Mapping[bytes, Sequence[memoryview]]) -> bytes:
         """Lengths from the inside out, then everything copied once."""
@@ -97,23 +114,16 @@ class Encoder:
 class _Plan:
     """How the reads of one layout are written: a table for each metric and length of attributes."""
 
-    def __init__(self, layout: Layout, meanings: Mapping[str, str]) -> None:
+    def __init__(self, layout: Layout, words: Sequence[Words]) -> None:
         series = layout.series
         self.totals = [each for each in series if each.counter.kind == "total"]
         self._columns = np.array([i for i, each in enumerate(series) if each.counter.kind == "total"], int)
         nth = {id(each): i for i, each in enumerate(self.totals)}
-        encoded = [
-            NumberDataPoint(attributes=_pairs(attributes_of(each))).SerializeToString() for each in series
-        ]
-
-        places = [
-            (_head(each.counter, meanings), len(row)) for each, row in zip(series, encoded, strict=True)
-        ]
+        places = [(head, len(attributes)) for head, attributes in words]
+        ordered = sorted(range(len(series)), key=places.__getitem__)
         self._tables = [
-            (head, PointTable(columns, [encoded[i] for i in columns], starting))
-            for (head, _), group in groupby(
-                sorted(range(len(series)), key=places.__getitem__), places.__getitem__
-            )
+            (head, PointTable(columns, [words[i][1] for i in columns], starting))
+            for (head, _), group in groupby(ordered, places.__getitem__)
             for columns in [list(group)]
             for starting in [[nth[id(series[i])] for i in columns] if head[0] == _SUM else None]
         ]

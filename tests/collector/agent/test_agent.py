@@ -181,3 +181,21 @@ def test_the_page_names_every_source_and_its_rate() -> None:
     rows = {row[0].strip("`"): row[2] for row in cells if len(row) > 2}
 
     assert {name: rate(source_class(name).every_s) for name in SOURCES} == rows
+
+
+def test_it_needs_neither_store_nor_server() -> None:
+    """Everything that `otel-attrib agent` imports, sources included, comes with the extra of that name."""
+    import subprocess
+    import sys
+
+    program = """
+import sys
+from otel_attrib.collector.agent.catalogue import SOURCES, source_class
+from otel_attrib.commands import agent_, agent_service, agent_table
+for name in SOURCES: source_class(name)
+heavy = ("chdb", "clickhouse_connect", "pyarrow", "polars", "numba", "fastapi", "starlette", "uvicorn")
+print(sorted(set(heavy) & set(sys.modules)))
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert "[]" == told.stdout.strip()

@@ -6,6 +6,7 @@ at least: a request of 50 ms is not told what the 100 ms around it were like.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic_ns
 from typing import Final
@@ -89,6 +90,7 @@ def indices(devices: str) -> str:
     return ",".join(_index(word, known) for word in words)
 
 
+@lru_cache(maxsize=16)
 def cards_of(devices: str) -> tuple[str, ...]:
     """Return the cards of a device set: `node3:0,1` and `GPU-0,GPU-1` are 0 and 1, `node3:0:2` is 0:2."""
     node, colon, after = devices.partition(":")

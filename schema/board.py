@@ -16,11 +16,10 @@ import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from mmap import MAP_SHARED, PROT_READ, mmap
 from pathlib import Path
 from stat import S_ISREG
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = ["BOARD", "FIELDS", "SLOTS", "Reader", "Stretch", "Writer", "boot_name", "places", "trusted"]
 
@@ -50,11 +49,12 @@ _DEVICE = struct.Struct("<16s80s")
 _RING = struct.Struct("<16sQQ")
 _BODY = struct.Struct(f"<Qqd{len(FIELDS)}d")
 _CHECK = struct.Struct("<II")
+_WHOLE = struct.Struct(f"<Qqd{len(FIELDS)}dII")
 _COUNTS_AT = _HEADER.size
 _DEVICES_AT = 256
 _RINGS_AT = _DEVICES_AT + _DEVICES * _DEVICE.size
 _SLOTS_AT = _RINGS_AT + _RINGS * _RING.size
-_SLOT = _BODY.size + _CHECK.size
+_SLOT = _WHOLE.size
 _RING_SIZE = SLOTS * _SLOT
 _SIZE = _SLOTS_AT + _RINGS * _RING_SIZE
 _WORDS = _SLOT // 8
@@ -158,8 +158,7 @@ class Writer:
         _COUNTS.pack_into(self._map, _COUNTS_AT, self._devices, len(self._heads))
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """What one ring says of a stretch of time: increase of each field's integral, and of the seconds read.
 
     `coverage` is the share of the stretch that readings stand for, each weighted by how much of its own span
@@ -171,13 +170,19 @@ class Stretch:
     grown: dict[str, float]
 
 
-@dataclass(slots=True)
-class _Ring:
+class _Ring(NamedTuple):
+    """One ring: columns of its slots by field, where they begin, the word of its count, the slots' times."""
+
     place: str
-    fields: tuple[tuple[int, str], ...]
+    columns: tuple[tuple[str, int], ...]
     at: int
-    head_at: int
-    times: memoryview = field(repr=False)
+    head: int
+    times: memoryview
+
+
+_Slot = tuple[float, ...]
+_Bracket = tuple[_Slot, _Slot, float]
+"""The slots on both sides of a time, and how far it is from the first to the second."""
 
 
 class Reader:
@@ -198,11 +203,12 @@ class Reader:
             raise ValueError(f"{path} is of another boot")
         self._words = memoryview(self._map).cast("q")
         self._rings: list[_Ring] = []
+        self._by_place: dict[str, list[_Ring]] = {}
         self._devices: dict[str, str] = {}
 
     def devices(self) -> dict[str, str]:
         """Return UUID → hw.id of the cards and MIG instances; of a name that was given twice the last."""
-        count, _ = _COUNTS.unpack_from(self._map, _COUNTS_AT)
+        count = self._words[_COUNTS_AT // 8]
         if count != len(self._devices):
             found = (_DEVICE.unpack_from(self._map, _DEVICES_AT + n * _DEVICE.size) for n in range(count))
             self._devices = {_text(uuid): _text(hw_id) for hw_id, uuid in found}
@@ -214,97 +220,81 @@ class Reader:
 
     def newest(self) -> int:
         """Return the monotonic time (ns) of the newest slot, 0 where there is none."""
-        heads = ((ring, self._head(ring)) for ring in self._seen())
+        heads = ((ring, self._words[ring.head]) for ring in self._seen())
         return max((ring.times[(head - 1) % SLOTS] for ring, head in heads if head), default=0)
 
     def between(self, place: str, start: int, end: int) -> list[Stretch]:
         """Return what each ring of a place says of the monotonic times (ns) from `start` to `end`."""
-        rings = (ring for ring in self._seen() if ring.place == place)
-        return [found for ring in rings if (found := self._stretch(ring, start, end)) is not None]
+        self._seen()
+        found = (self._stretch(ring, start, end) for ring in self._by_place.get(place, ()))
+        return [stretch for stretch in found if stretch is not None]
 
     def _seen(self) -> list[_Ring]:
-        _, count = _COUNTS.unpack_from(self._map, _COUNTS_AT)
-        for number in range(len(self._rings), count):
+        for number in range(len(self._rings), self._words[_COUNTS_AT // 8 + 1]):
             at = _RINGS_AT + number * _RING.size
             place, mask, _ = _RING.unpack_from(self._map, at)
             slots = _SLOTS_AT + number * _RING_SIZE
             first = slots // 8 + 1
             times = self._words[first : first + _WORDS * SLOTS : _WORDS]
-            fields = tuple((n, name) for n, name in enumerate(FIELDS) if mask >> n & 1)
-            self._rings.append(_Ring(_text(place), fields, slots, at + _RING.size - 8, times))
+            columns = tuple((name, 3 + n) for n, name in enumerate(FIELDS) if mask >> n & 1)
+            ring = _Ring(_text(place), columns, slots, at // 8 + _RING.size // 8 - 1, times)
+            self._rings.append(ring)
+            self._by_place.setdefault(ring.place, []).append(ring)
         return self._rings
 
-    def _head(self, ring: _Ring) -> int:
-        return self._words[ring.head_at // 8]
-
     def _stretch(self, ring: _Ring, start: int, end: int) -> Stretch | None:
-        head = self._head(ring)
+        head = self._words[ring.head]
         oldest = max(0, head - SLOTS + _GUARD)
         if head - oldest < 2:
             return None
-        first, last = ring.times[oldest % SLOTS], ring.times[(head - 1) % SLOTS]
-        begin, until = max(start, first), min(end, last)
-        if until <= begin:
-            return None
-        bounds = self._at(ring, begin, oldest, head), self._at(ring, until, oldest, head)
-        if bounds[0] is None or bounds[1] is None:
-            return None
-        return _difference(ring, bounds[0], bounds[1], begin, until, end - start)
+        begin = max(start, ring.times[oldest % SLOTS])
+        until = min(end, ring.times[(head - 1) % SLOTS])
+        left = self._at(ring, begin, oldest, head) if until > begin else None
+        right = self._at(ring, until, oldest, head) if left else None
+        return (
+            None
+            if left is None or right is None
+            else _difference(ring, left, right, begin, until, end - start)
+        )
 
-    def _at(self, ring: _Ring, time: int, oldest: int, head: int) -> "_Bracket | None":
+    def _at(self, ring: _Ring, time: int, oldest: int, head: int) -> _Bracket | None:
         """Return the slots on both sides of a time; None where they have been overwritten meanwhile."""
         lap = head - head % SLOTS
-        if head > lap and time > ring.times[0] and lap > oldest:
-            right = lap + bisect_left(ring.times, time, 0, head - lap)
-        elif lap > oldest:
+        if oldest < lap and (head == lap or time <= ring.times[0]):
             right = lap - SLOTS + bisect_left(ring.times, time, oldest % SLOTS, SLOTS)
         else:
-            right = lap + bisect_left(ring.times, time, oldest - lap, head - lap)
+            right = lap + bisect_left(ring.times, time, max(0, oldest - lap), head - lap)
         right = min(max(right, oldest + 1), head - 1)
         before, after = self._slot(ring, right - 1), self._slot(ring, right)
         if before is None or after is None or not before[1] <= time <= after[1]:
             return None
-        return _Bracket(before, after, (time - before[1]) / max(1, after[1] - before[1]))
+        return before, after, (time - before[1]) / max(1, after[1] - before[1])
 
-    def _slot(self, ring: _Ring, number: int) -> tuple[float, ...] | None:
+    def _slot(self, ring: _Ring, number: int) -> _Slot | None:
         at = ring.at + number % SLOTS * _SLOT
         raw = self._map[at : at + _SLOT]
-        slot = _BODY.unpack_from(raw)
-        whole = slot[0] == number and zlib.crc32(raw[: _BODY.size]) == _CHECK.unpack_from(raw, _BODY.size)[0]
-        return slot if whole else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Bracket:
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-    part: float
-
-    def value(self, place: int) -> float:
-        """Return one column of the slots at the time between them."""
-        return self.before[place] + self.part * (self.after[place] - self.before[place])
+        slot = _WHOLE.unpack(raw)
+        return slot if slot[0] == number and slot[-2] == zlib.crc32(raw[:-8]) else None
 
 
 def _difference(ring: _Ring, left: _Bracket, right: _Bracket, begin: int, until: int, length: int) -> Stretch:
-    known = right.value(2) - left.value(2)
-    grown = {name: right.value(3 + n) - left.value(3 + n) for n, name in ring.fields}
-    inside = _inside(left, right, begin, until)
+    (low, high, near), (lower, higher, far) = left, right
+    known = lower[2] + far * (higher[2] - lower[2]) - low[2] - near * (high[2] - low[2])
+    grown = {
+        name: lower[n] + far * (higher[n] - lower[n]) - low[n] - near * (high[n] - low[n])
+        for name, n in ring.columns
+    }
     read = min(1.0, known * 1e9 / (until - begin))
-    return Stretch(known, inside * read / length, grown)
+    return Stretch(known, _inside(left, right, begin, until) * read / length, grown)
 
 
 def _inside(left: _Bracket, right: _Bracket, begin: int, until: int) -> float:
     """Return the ns from `begin` to `until`, those at the edges weighted by their share of the gap there."""
-    if left.before[1] == right.before[1]:
-        return (until - begin) ** 2 / max(1.0, left.after[1] - left.before[1])
-    edges = (
-        (left.after[1] - begin, left.after[1] - left.before[1]),
-        (
-            until - right.before[1],
-            right.after[1] - right.before[1],
-        ),
-    )
-    return right.before[1] - left.after[1] + sum(part**2 / max(1.0, gap) for part, gap in edges)
+    first, second, third, fourth = left[0][1], left[1][1], right[0][1], right[1][1]
+    if first == third:
+        return (until - begin) ** 2 / max(1.0, second - first)
+    edges = (second - begin) ** 2 / max(1.0, second - first), (until - third) ** 2 / max(1.0, fourth - third)
+    return third - second + sum(edges)
 
 
 def _text(raw: bytes) -> str:

@@ -94,7 +94,7 @@ class Encoder:
         return plan
 
     def _words_of(self, series: Series) -> Words:
-        """What is written of a series beside its numbers; kept, as processes come and go beside what stays."""
+        """What is written of a series beside its numbers; kept while other series come and go."""
         if (words := self._words.get(series)) is None:
             if len(self._words) >= _SERIES:
                 self._words.clear()

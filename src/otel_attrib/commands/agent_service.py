@@ -1,5 +1,6 @@
 """`otel-attrib agent` in the foreground: from the first reading to the last one sent."""
 
+import gc
 import logging
 import os
 import signal
@@ -41,6 +42,8 @@ def serve(settings: Settings, endpoint: str | None) -> int:
     names = ", ".join(plan_of(settings).sources) or "all that this machine has"
     _log.info("reads %s; sends to %s every %g s", names, to.where, settings.agent_send)
     agent.start()
+    # What is alive now stays: the collector of cycles need not look at it again.
+    gc.freeze()
     stopped.wait()
     agent.stop()
     counts = agent.export.counts

@@ -201,6 +201,13 @@ CONTEXT: Final = (
         "flow_packets", "slatag.net.flow_packets", "{packet}", "network", "packets in that sum, by flow"
     ),
     _host_total(
+        "ebpf_missed",
+        "slatag.agent.ebpf_missed",
+        "{event}",
+        "cpu",
+        "events that the kernel did not show to `slatag.agent.source`, whose counts are too small by them",
+    ),
+    _host_total(
         "flow_retransmits",
         "slatag.net.flow_retransmits",
         "{packet}",

@@ -16,7 +16,9 @@ class Tenants:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         """Take network → name (`10.1.0.0/16`, `2001:db8::1`); ValueError for what is no network."""
-        self._networks = {ip_network(network): name for network, name in names.items()}
+        # IPv4 lies within ::/64 for the kernel's table: a tenant of that network is not all of IPv4's.
+        self._networks = {ip_network("0.0.0.0/0"): ""}
+        self._networks |= {ip_network(network): name for network, name in names.items()}
         self._names = ("", *sorted(set(names.values())))
 
     def name(self, number: int) -> str:

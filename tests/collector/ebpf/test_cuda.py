@@ -120,7 +120,10 @@ def readings(source: Cuda, key: str, attribute: str, pid: int) -> dict[str, floa
 def test_counts_and_bytes_are_exact(
     probes: tuple[EngineProcesses, Cuda], start: Callable[[], "subprocess.Popen[str]"]
 ) -> None:
-    """Calls of runtime and driver from two threads are counted once each, with the bytes that were copied."""
+    """Calls of runtime and driver from two threads are counted once each, with the bytes that were copied.
+
+    A call that never returns (it is unwound past) is not counted and takes no other with it.
+    """
     finder, source = probes
     process = start()
     finder.watch([process.pid], only=True)

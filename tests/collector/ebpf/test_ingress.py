@@ -34,15 +34,17 @@ print("ready", flush=True)
 time.sleep(60)
 """
 
+TO = ("127.0.0.1", "::1")
+
 Serve = Callable[..., tuple["subprocess.Popen[str]", int]]
 
 
 @pytest.fixture(scope="module")
 def tool(kernel: None) -> Iterator[tuple[EngineProcesses, Ingress]]:
-    """The source at the loopback; 127.0.0.2 is a tenant."""
+    """The source at the loopback; 127.0.0.2 is a tenant, ::1 another."""
     finder = EngineProcesses(pids=[], every_s=0.0, only=True)
     try:
-        source = Ingress(finder, tenants={"127.0.0.2": "blue"}, interfaces=["lo"], look_s=0.0)
+        source = Ingress(finder, tenants={"127.0.0.2": "blue", "::/64": "six"}, interfaces=["lo"], look_s=0.0)
     except Unavailable as lack:
         pytest.skip(str(lack))
     yield finder, source
@@ -70,7 +72,7 @@ def serve() -> Iterator[Serve]:
 def send(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1") -> list[int]:
     """Send requests in parts, 5 ms apart, each answered before the next; the monotonic time of every part."""
     sent = []
-    with socket.create_connection(("127.0.0.1", port), source_address=(source, 0)) as there:
+    with socket.create_connection((TO[":" in source], port), source_address=(source, 0)) as there:
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for _ in range(times):
             for part in parts:
@@ -99,21 +101,36 @@ def readings(source: Ingress, key: str, port: int) -> dict[str, float]:
     return {
         about.get("slatag.flow", ""): value
         for series, value in source.read()
-        if series.counter.key == key and (about := dict(series.attributes))["server.port"] == str(port)
+        if series.counter.key == key and (about := dict(series.attributes)).get("server.port") == str(port)
     }
+
+
+def missed(source: Ingress) -> float:
+    """Events that the kernel left out so far because another program ran: a busy machine has a few."""
+    return next(value for series, value in source.read() if series.counter.key == "ebpf_missed")
+
+
+def measured(
+    tool: tuple[EngineProcesses, Ingress], serve: Serve, lag_s: float, sends: Callable[[int], list[int]]
+) -> tuple[list[int], "subprocess.Popen[str]", int]:
+    """Send to a new server; again to another when the kernel left out an event. Send times, server, port."""
+    finder, source = tool
+    for _ in range(4):
+        process, port = serve(0.0, lag_s, 10)
+        finder.watch([process.pid], only=True)
+        before = missed(source)
+        sent = sends(port)
+        if missed(source) == before:
+            return sent, process, port
+    pytest.skip("the kernel is too busy to show every event")
 
 
 def test_delay_of_single_packets(tool: tuple[EngineProcesses, Ingress], serve: Serve) -> None:
     """A server that reads 30 ms late has each packet wait that long, as sender's and server's clocks say."""
-    finder, source = tool
-    process, port = serve(0.0, 0.03, 10)
-    finder.watch([process.pid], only=True)
-    list(source.read())
+    sent, process, port = measured(tool, serve, 0.03, lambda port: send(port, [b"request\n"], 13))
 
-    sent = send(port, [b"request\n"], 13)
-
-    assert {"": 13.0} == readings(source, "flow_packets", port)
-    told = readings(source, "flow_delay_time", port)[""]
+    assert {"": 13.0} == readings(tool[1], "flow_packets", port)
+    told = readings(tool[1], "flow_delay_time", port)[""]
     waited = (sum(reads(process, 13)) - sum(sent)) / 1e9
     assert waited == pytest.approx(told, rel=0.05)
     assert 13 * 0.03 <= told
@@ -121,25 +138,28 @@ def test_delay_of_single_packets(tool: tuple[EngineProcesses, Ingress], serve: S
 
 def test_a_read_takes_all_that_came_before(tool: tuple[EngineProcesses, Ingress], serve: Serve) -> None:
     """Three packets that one read takes have waited each since its own arrival."""
-    finder, source = tool
-    process, port = serve(0.0, 0.05, 10)
-    finder.watch([process.pid], only=True)
-    list(source.read())
+    parts = [b"a", b"b", b"c\n"]
+    sent, process, port = measured(tool, serve, 0.05, lambda port: send(port, parts, 7, "127.0.0.2"))
 
-    sent = send(port, [b"a", b"b", b"c\n"], 7, "127.0.0.2")
-
-    assert {"blue": 21.0} == readings(source, "flow_packets", port)
-    told = readings(source, "flow_delay_time", port)["blue"]
+    assert {"blue": 21.0} == readings(tool[1], "flow_packets", port)
+    told = readings(tool[1], "flow_delay_time", port)["blue"]
     waited = (3 * sum(reads(process, 7)) - sum(sent)) / 1e9
     assert waited == pytest.approx(told, rel=0.05)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
+def test_ipv6(tool: tuple[EngineProcesses, Ingress], serve: Serve) -> None:
+    """Packets over IPv6 count as those over IPv4."""
+    _, _, port = measured(tool, serve, 0.0, lambda port: send(port, [b"request\n"], 5, "::1"))
+
+    assert {"six": 5.0} == readings(tool[1], "flow_packets", port)
 
 
 def classifiers(interface: str) -> int:
     """How many classifiers the kernel has at the entry of an interface by links (BPF_PROG_QUERY)."""
     number = {"x86_64": 321, "aarch64": 280}[platform.machine()]
-    asked = ctypes.create_string_buffer(
-        struct.pack("=IIIIQI36x", socket.if_nametoindex(interface), 46, 0, 0, 0, 0)
-    )
+    packed = struct.pack("=IIIIQI36x", socket.if_nametoindex(interface), 46, 0, 0, 0, 0)
+    asked = ctypes.create_string_buffer(packed)
     failed = ctypes.CDLL(None, use_errno=True).syscall(number, 16, ctypes.byref(asked), len(asked) - 1)
     assert not failed, ctypes.get_errno()
     return int(struct.unpack_from("=I", asked.raw, 24)[0])

@@ -28,15 +28,15 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as there:
             got += len(there.recv(1 << 20))
 """
 
-Read = Callable[[str], dict[tuple[int, str], float]]
+TO = ("127.0.0.1", "::1")
 
 
 @pytest.fixture(scope="module")
 def tool(kernel: None) -> Iterator[tuple[EngineProcesses, Tcp]]:
-    """The source; 127.0.0.2 and its neighbours are one tenant, 127.0.0.3 another within."""
+    """The source; 127.0.0.2 and its neighbour are a tenant, 127.0.0.3 another within, ::1 a third."""
     finder = EngineProcesses(pids=[], every_s=0.0, only=True)
     try:
-        source = Tcp(finder, tenants={"127.0.0.2/31": "blue", "127.0.0.3": "green"}, look_s=0.0)
+        source = Tcp(finder, tenants={"127.0.0.2/31": "blue", "127.0.0.3": "green", "::1": "six"}, look_s=0.0)
     except Unavailable as lack:
         pytest.skip(str(lack))
     yield finder, source
@@ -67,7 +67,7 @@ def serve() -> Iterator[Serve]:
 def ask(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1") -> list[float]:
     """Send requests in parts, 20 ms apart; seconds from the last part to the first byte."""
     took = []
-    with socket.create_connection(("127.0.0.1", port), source_address=(source, 0)) as there:
+    with socket.create_connection((TO[":" in source], port), source_address=(source, 0)) as there:
         there.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for _ in range(times):
             for part in parts:
@@ -81,55 +81,76 @@ def ask(port: int, parts: list[bytes], times: int, source: str = "127.0.0.1") ->
     return took
 
 
+def missed(source: Tcp) -> float:
+    """Events that the kernel left out so far because another program ran: a busy machine has a few."""
+    return next(value for series, value in source.read() if series.counter.key == "ebpf_missed")
+
+
 def readings(source: Tcp, key: str, port: int) -> dict[str, float]:
     """Tenant ("" for nobody's) → reading, of one counter and port."""
     return {
         about.get("slatag.flow", ""): value
         for series, value in source.read()
-        if series.counter.key == key and (about := dict(series.attributes))["server.port"] == str(port)
+        if series.counter.key == key and (about := dict(series.attributes)).get("server.port") == str(port)
     }
+
+
+def measured(
+    tool: tuple[EngineProcesses, Tcp],
+    serve: Serve,
+    words: tuple[float, ...],
+    asks: Callable[[int], list[float]],
+) -> tuple[list[float], int]:
+    """Ask a new server; another when the kernel left out an event. The client's times, the port."""
+    finder, source = tool
+    for _ in range(4):
+        process, port = serve(*words)
+        finder.watch([process.pid], only=True)
+        before = missed(source)
+        took = asks(port)
+        if missed(source) == before:
+            return took, port
+    pytest.skip("the kernel is too busy to show every event")
 
 
 def test_first_byte_as_the_client_sees_it(tool: tuple[EngineProcesses, Tcp], serve: Serve) -> None:
     """Every answer of a connection is counted once; the time is the client's own within 5 %."""
-    finder, source = tool
-    process, port = serve(0.05, 0.0, 1000)
-    finder.watch([process.pid], only=True)
-    list(source.read())
+    took, port = measured(tool, serve, (0.05, 0.0, 1000), lambda port: ask(port, [b"request\n"], 13))
 
-    took = ask(port, [b"request\n"], 13)
-
-    assert {"": 13.0} == readings(source, "tcp_first_bytes", port)
-    told = readings(source, "tcp_first_byte_time", port)[""]
+    assert {"": 13.0} == readings(tool[1], "tcp_first_bytes", port)
+    told = readings(tool[1], "tcp_first_byte_time", port)[""]
     assert sum(took) == pytest.approx(told, rel=0.05)
     assert 13 * 0.05 <= told
 
 
 def test_counts_from_the_last_packet(tool: tuple[EngineProcesses, Tcp], serve: Serve) -> None:
     """The time runs from the last part of a request, and a server that reads late is late all the same."""
-    finder, source = tool
-    process, port = serve(0.02, 0.03, 1000)
-    finder.watch([process.pid], only=True)
-    list(source.read())
+    parts = [b"req", b"ue", b"st\n"]
+    took, port = measured(tool, serve, (0.02, 0.03, 1000), lambda port: ask(port, parts, 7))
 
-    took = ask(port, [b"req", b"ue", b"st\n"], 7)
-
-    assert {"": 7.0} == readings(source, "tcp_first_bytes", port)
-    told = readings(source, "tcp_first_byte_time", port)[""]
+    assert {"": 7.0} == readings(tool[1], "tcp_first_bytes", port)
+    told = readings(tool[1], "tcp_first_byte_time", port)[""]
     assert sum(took) == pytest.approx(told, rel=0.05)
 
 
 def test_tenants(tool: tuple[EngineProcesses, Tcp], serve: Serve) -> None:
     """The narrowest network that holds an address names the tenant; other addresses are nobody's."""
-    finder, source = tool
-    process, port = serve(0.001, 0.0, 1000)
-    finder.watch([process.pid], only=True)
-    list(source.read())
 
-    for address, times in (("127.0.0.1", 3), ("127.0.0.2", 5), ("127.0.0.3", 7)):
-        ask(port, [b"request\n"], times, address)
+    def asks(port: int) -> list[float]:
+        counts = (("127.0.0.1", 3), ("127.0.0.2", 5), ("127.0.0.3", 7))
+        return [sum(ask(port, [b"request\n"], times, address)) for address, times in counts]
 
-    assert {"": 3.0, "blue": 5.0, "green": 7.0} == readings(source, "tcp_first_bytes", port)
+    _, port = measured(tool, serve, (0.001, 0.0, 1000), asks)
+
+    assert {"": 3.0, "blue": 5.0, "green": 7.0} == readings(tool[1], "tcp_first_bytes", port)
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="no IPv6 here")
+def test_ipv6(tool: tuple[EngineProcesses, Tcp], serve: Serve) -> None:
+    """Connections over IPv6 count as those over IPv4."""
+    _, port = measured(tool, serve, (0.001, 0.0, 1000), lambda port: ask(port, [b"request\n"], 5, "::1"))
+
+    assert {"six": 5.0} == readings(tool[1], "tcp_first_bytes", port)
 
 
 def test_others_do_not_count(tool: tuple[EngineProcesses, Tcp], serve: Serve) -> None:
@@ -174,11 +195,14 @@ def namespace() -> Iterator[tuple[str, ...]]:
 def test_retransmits_are_the_kernels_own(
     tool: tuple[EngineProcesses, Tcp], serve: Serve, namespace: tuple[str, ...]
 ) -> None:
-    """What is sent again under real loss is as much as the socket's `tcp_info` and nstat say."""
+    """What is sent again under real loss is as much as the socket's `tcp_info` and nstat say.
+
+    Of the few events that the kernel leaves out on a busy processor it says itself how many they were.
+    """
     finder, source = tool
     process, port = serve(0.0, 0.0, 200_000, within=namespace)
     finder.watch([process.pid], only=True)
-    list(source.read())
+    before = missed(source)
 
     subprocess.run(
         [*namespace, sys.executable, "-c", CLIENT, str(port), "5", "200000"], check=True, timeout=60
@@ -190,5 +214,6 @@ def test_retransmits_are_the_kernels_own(
     counted = subprocess.run(
         [*namespace, "nstat", "-asz", "--json", "TcpRetransSegs"], check=True, capture_output=True, text=True
     )
-    assert {"": float(resent)} == readings(source, "flow_retransmits", port)
+    told = readings(source, "flow_retransmits", port)[""]
+    assert told <= resent <= told + missed(source) - before
     assert resent == json.loads(counted.stdout)["kernel"]["TcpRetransSegs"] > 0

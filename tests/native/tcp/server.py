@@ -40,7 +40,10 @@ def serve(connection: socket.socket) -> None:
     print("resent", struct.unpack_from("I", info, 100)[0], flush=True)
 
 
-with socket.create_server(("0.0.0.0", 0)) as server:
+# One socket for both families, as servers have it: its IPv4 peers are ::ffff:a.b.c.d.
+both = socket.has_dualstack_ipv6()
+family = socket.AF_INET6 if both else socket.AF_INET
+with socket.create_server(("", 0), family=family, dualstack_ipv6=both) as server:
     print("port", server.getsockname()[1], flush=True)
     while True:
         threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()

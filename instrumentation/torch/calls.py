@@ -1,0 +1,98 @@
+"""Wraps functions whose every call is a part of a step: collectives and copies, with their bytes.
+
+`collective_bytes` is the size that tables of collectives speak of: the whole message, so for an all-gather
+what comes out and for a reduce-scatter what goes in. A call that returns a handle (`async_op`, `isend`)
+goes on without the caller: its bytes count, its time does not.
+"""
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+from otel_attrib.instrumentation.shim import Callback, Hook, Patches, guarded
+from otel_attrib.instrumentation.torch.parts import StepParts
+
+__all__ = ["COLLECTIVES", "largest_bytes", "timed", "watch_collectives"]
+
+COLLECTIVES: Final = {
+    "all_reduce": ("tensor",),
+    "reduce": ("tensor",),
+    "broadcast": ("tensor",),
+    "all_gather": ("tensor_list", "tensor"),
+    "all_gather_into_tensor": ("output_tensor", "input_tensor"),
+    "gather": ("tensor",),
+    "scatter": ("tensor",),
+    "reduce_scatter": ("output", "input_list"),
+    "reduce_scatter_tensor": ("output", "input"),
+    "all_to_all": ("output_tensor_list", "input_tensor_list"),
+    "all_to_all_single": ("output", "input"),
+    "send": ("tensor",),
+    "recv": ("tensor",),
+    "isend": ("tensor",),
+    "irecv": ("tensor",),
+    "barrier": ("group",),
+}
+"""Entry points of `torch.distributed` to its process groups, with their leading parameters."""
+
+
+def timed(parts: StepParts, name: str, original: Callback, size: Callable[..., int]) -> Callback:
+    """Return `original`, each call counted as part `name` of `size(result, *args, **kwargs)` bytes."""
+    compiling = import_module("torch").compiler.is_compiling
+    handle = getattr(import_module("torch.distributed"), "Work", ())
+
+    def finish(mark: Any, result: Any, args: Any, kwargs: Any) -> None:
+        moved = 0
+        try:
+            if mark[2] is not None:  # no part within a part
+                moved = size(result, *args, **kwargs)
+        finally:
+            parts.leave(mark, moved, timed=not isinstance(result, handle))
+
+    enter, leave = parts.guarded_enter, guarded(f"torch {name}", finish)
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # A compiler that traces this call must see the host's call alone.
+        if compiling():
+            return original(*args, **kwargs)
+        mark = enter(name)
+        if mark is None:
+            return original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException:
+            parts.guarded_leave(mark)
+            raise
+        leave(mark, result, args, kwargs)
+        return result
+
+    return call
+
+
+def largest_bytes(result: Any, *args: Any, **kwargs: Any) -> int:
+    """Bytes of the largest thing that a call was given or gave back: a tensor, or a list of them together."""
+    return max(_bytes(thing) for thing in (result, *args, *kwargs.values()))
+
+
+def _bytes(thing: Any) -> int:
+    if isinstance(thing, list | tuple):
+        return sum(_bytes(one) for one in thing)
+    size = getattr(thing, "nbytes", 0)
+    return size if isinstance(size, int) else 0
+
+
+def watch_collectives(parts: StepParts, patches: Patches) -> None:
+    """Count every call into `torch.distributed`'s process groups; does nothing where torch lacks them."""
+    distributed = import_module("torch.distributed")
+    if not distributed.is_available():
+        return
+    hooks = [
+        Hook(f"torch.distributed:{name}", parameters, _wrapper(parts))
+        for name, parameters in COLLECTIVES.items()
+    ]
+    patches.install(distributed, hooks)
+
+
+def _wrapper(parts: StepParts) -> Callable[[Callback], Callback]:
+    return lambda original: timed(parts, "collective", original, largest_bytes)

@@ -14,7 +14,7 @@ from otel_attrib.collector.agent.readings import Readings
 from otel_attrib.collector.agent.source import Unavailable
 from otel_attrib.collector.sources.nvml_activity import Activity
 from otel_attrib.collector.sources.nvml_block import Gone
-from otel_attrib.collector.sources.nvml_card import Card, open_card
+from otel_attrib.collector.sources.nvml_card import Card, mig_changed, open_card
 from otel_attrib.collector.sources.nvml_columns import Columns, Joined
 from otel_attrib.collector.sources.nvml_counters import Counters, Health
 from otel_attrib.collector.sources.nvml_levels import Clocks, Levels, Limits
@@ -136,7 +136,7 @@ class Nvml:
         """Make all parts anew for the cards that answer."""
         library = self._library
         cards = [card for _, card in sorted(self._cards.items())]
-        self._health = Health(library, cards)
+        self._health = Health(library, cards, self._notices)
         self._states_due = _Due(_States(self), self._slow_s)
         self._parts = [
             _Due(Counters(library, cards), 0.0),
@@ -178,7 +178,7 @@ class Nvml:
         return [self._status.columns((str(index) for index in self._lost), self._health.degraded)]
 
     def _look_again(self, now: float) -> None:
-        """Look for lost cards; one that is back is opened anew and all parts are made anew."""
+        """Look for lost cards and for other MIG instances; then cards are opened and parts made anew."""
         self._looked = now
         before = dict(self._lost)
         for index in sorted(before):
@@ -186,7 +186,10 @@ class Nvml:
         back = [index for index in sorted(before) if index in self._cards]
         for index in back:
             self._notices.over(before[index], f"GPU {index}: it answers again and is read as before")
-        if back:
+        parted = [index for index, card in self._cards.items() if mig_changed(self._library, card)]
+        for index in parted:
+            self._open(index)
+        if back or parted:
             self._release()
             self._build()
 

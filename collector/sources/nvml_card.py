@@ -17,7 +17,16 @@ from otel_attrib.collector.sources.nvml_outputs import Notices
 from otel_attrib.collector.sources.nvml_pcie import link_bytes
 from otel_attrib.collector.sources.nvml_throttle import REASONS, chosen_fields
 
-__all__ = ["BYTES_IN", "BYTES_OUT", "Answer", "Card", "Instance", "open_card", "throttle_fields"]
+__all__ = [
+    "BYTES_IN",
+    "BYTES_OUT",
+    "Answer",
+    "Card",
+    "Instance",
+    "mig_changed",
+    "open_card",
+    "throttle_fields",
+]
 
 BYTES_IN: Final = (198, 0)
 BYTES_OUT: Final = (197, 0)
@@ -142,6 +151,13 @@ def _ask_fields(
 def _mig_on(library: Library, handle: Any) -> bool:
     mode = library.ask("nvmlDeviceGetMigMode", handle)
     return bool(mode and mode[0] == library.nv.NVML_DEVICE_MIG_ENABLE)
+
+
+def mig_changed(library: Library, card: Card) -> bool:
+    """Whether the card was partitioned anew, or no longer is, since it was opened."""
+    mig = _mig_on(library, card.handle)
+    found = _instances(library, card.handle, card.device) if mig else ()
+    return mig != card.mig or [part.uuid for part in found] != [part.uuid for part in card.instances]
 
 
 def _instances(library: Library, handle: Any, device: str) -> tuple[Instance, ...]:

@@ -3,7 +3,8 @@
 `Counters` holds what tells of a request's own time and is read often; `Health` what is a fault when it moves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from otel_attrib.collector.agent.source import series
@@ -11,7 +12,7 @@ from otel_attrib.collector.sources.nvml_block import FieldBlock, Gone
 from otel_attrib.collector.sources.nvml_card import BYTES_IN, BYTES_OUT, Card, throttle_fields
 from otel_attrib.collector.sources.nvml_columns import Columns
 from otel_attrib.collector.sources.nvml_library import Library
-from otel_attrib.collector.sources.nvml_outputs import Outputs
+from otel_attrib.collector.sources.nvml_outputs import Notices, Outputs
 from otel_attrib.collector.sources.nvml_throttle import ThrottleTimes
 from otel_attrib.collector.sources.nvml_traffic import Traffic
 
@@ -28,7 +29,21 @@ _ERRORS: Final = (
     ("rows_remapped", 142),
     ("rows_remapped_uncorrectable", 143),
 )
-_RECOVERY_ACTION, _REMAP_FAILED = 230, 145
+_REPAIRS: Final[Mapping[int, Mapping[int, str]]] = MappingProxyType(
+    {
+        230: {
+            1: "a reset of the card",
+            2: "a restart of the machine",
+            3: "draining its peer traffic",
+            4: "draining it and a reset",
+            5: "a recovery of the IMEX domain",
+            6: "a bus reset",
+            7: "a restart of the machine",
+        },
+        145: {1: "a replacement: a memory row could not be remapped"},
+    }
+)
+"""Field → what NVML asks for, by its value: the recovery action, and that remapping failed."""
 
 
 def field_block(library: Library) -> FieldBlock | None:
@@ -97,11 +112,11 @@ class Counters:
 class Health:
     """Errors that a sound card does not count, and whether the card itself asks for a repair."""
 
-    def __init__(self, library: Library, cards: Sequence[Card]) -> None:
+    def __init__(self, library: Library, cards: Sequence[Card], notices: Notices) -> None:
         """Choose each card's fields from those that it answers."""
-        self._block = field_block(library)
+        self._block, self._notices = field_block(library), notices
         self._outputs = Outputs()
-        self._repairs: list[tuple[str, int]] = []
+        self._repairs: list[tuple[str, int, int]] = []
         for card in cards if self._block is not None else ():
             self._add(card)
         if self._block is not None:
@@ -112,7 +127,7 @@ class Health:
 
     def _add(self, card: Card) -> None:
         errors = [(key, field) for key, field in _ERRORS if (field, 0) in card.answers]
-        repairs = [field for field in (_RECOVERY_ACTION, _REMAP_FAILED) if (field, 0) in card.answers]
+        repairs = [field for field in _REPAIRS if (field, 0) in card.answers]
         asked = [(field, 0) for _, field in errors] + [(field, 0) for field in repairs]
         if self._block is None or not asked:
             return
@@ -120,7 +135,7 @@ class Health:
         for number, (key, _) in enumerate(errors):
             self._outputs.add(series(key, card.device), columns.start + number)
         start = columns.start + len(errors)
-        self._repairs += [(card.device, start + number) for number in range(len(repairs))]
+        self._repairs += [(card.device, start + number, field) for number, field in enumerate(repairs)]
 
     @property
     def gone(self) -> list[Gone]:
@@ -133,9 +148,11 @@ class Health:
         if block is None or not block.columns:
             return []
         block.read()
-        self.degraded = frozenset(
-            device for device, column in self._repairs if block.good[column] and block.values[column]
-        )
+        asked = [one for one in self._repairs if block.good[one[1]] and block.values[one[1]]]
+        for device, column, field in asked:
+            what = _REPAIRS[field].get(int(block.values[column]), "a repair")
+            self._notices.say(f"GPU {device}: NVML asks for {what}; it is reported as degraded")
+        self.degraded = frozenset(device for device, _, _ in asked)
         return [self._outputs.columns(block)]
 
     def close(self) -> None:

@@ -67,8 +67,8 @@ class Traffic:
         if not self._columns:
             return []
         if self._plan != block.plans:
-            self._plan, wide = block.plans, block.wide[self._at]
-            self._wide = None if wide.all() else wide
+            self._plan, own = block.plans, block.wide[self._at]
+            self._wide = None if own.all() else own
         wide = self._wide
         good = None if block.whole else block.good[self._at]
         grown = self._growth.step(now, block.values[self._at], wide, good)

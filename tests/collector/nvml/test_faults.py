@@ -108,7 +108,9 @@ def test_a_card_that_is_lost_from_the_start(fake: Any, plain_card: Any, told_of:
     assert ["ok", "failed"] == [state(told, device) for device in "01"]
 
 
-def test_a_card_that_asks_for_a_reset_is_degraded(fake: Any, plain_card: Any, told_of: Any) -> None:
+def test_a_card_that_asks_for_a_reset_is_degraded(
+    fake: Any, plain_card: Any, told_of: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """NVML's own recovery action (field 230) other than none."""
     fake.script("gpus 1", *plain_card(), "gpu 0 field.230 uint 0", "at 1", "gpu 0 field.230 uint 1")
     source = fake.source()
@@ -116,6 +118,27 @@ def test_a_card_that_asks_for_a_reset_is_degraded(fake: Any, plain_card: Any, to
     fake.at(1)
 
     assert ("ok", "degraded") == (before, state(told_of(source.read()), "0"))
+    assert ["GPU 0: NVML asks for a reset of the card; it is reported as degraded"] == lines(caplog)
+
+
+def test_a_card_that_is_partitioned_while_it_is_read(fake: Any, plain_card: Any, told_of: Any) -> None:
+    """New MIG instances appear within ten seconds under their own names, old ones end."""
+    fake.script(
+        "gpus 1",
+        *plain_card(mig="1"),
+        "gpu 0 instance 3 MIG-a",
+        f"gpu 0 mig_memory.0.total {2**30}",
+        f"gpu 0 mig_memory.0.used {2**20}",
+        "at 5",
+        "gpu 0 mig 0",
+    )
+    source = fake.source(slow_s=10.0)
+    seen = []
+    for second in (0, 4, 11):
+        fake.at(second)
+        seen.append(sorted({device for key, device, _ in told_of(source.read()) if key == "gpu_memory_used"}))
+
+    assert [["0", "0:3"], ["0", "0:3"], ["0"]] == seen
 
 
 def test_a_card_that_the_user_may_not_open(

@@ -132,14 +132,17 @@ class Agent:
             self._lanes.add(reader)
 
     def _run(self) -> None:
-        due = 0.0
+        due, opening = 0.0, False
         while not self._ending.wait(_LOOK_S):
             try:
                 self._lanes.look()
                 if (now := self._clock.steady_s()) >= due:
                     due = now + _SELDOM_S
-                    self._opening.look()
-                    self._budget.look(now, self._cpu_s(), self._readers[1:])
+                    if opening or self._opening.busy:
+                        self._budget.begin_anew()
+                    else:
+                        self._budget.look(now, self._cpu_s(), self._readers[1:])
+                    opening = self._opening.look()
             except Exception:  # the sources go on without being looked after for a moment
                 _log.exception("the agent goes on after a fault")
 

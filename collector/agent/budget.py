@@ -44,6 +44,10 @@ class Budget:
         self._each: dict[str, float] = {}
         self._said: set[str] = set()
 
+    def begin_anew(self) -> None:
+        """Forget what was seen: what was spent on opening sources is not spent again."""
+        self._looks.clear()
+
     def look(self, now: float, cpu_s: float, readers: Iterable[Reader]) -> None:
         """Compare with what was `cpu_s` in all and of each reader before; slow one, or let one come back."""
         known = list(readers)

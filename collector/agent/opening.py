@@ -54,13 +54,19 @@ class Opening:
         self._due = float("-inf")
         self._thread: Thread | None = None
 
-    def look(self) -> None:
-        """Try what is missing when it is time to; returns at once."""
-        if not self.missing or self._clock() < self._due or (self._thread and self._thread.is_alive()):
-            return
+    @property
+    def busy(self) -> bool:
+        """Whether sources are being opened now."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def look(self) -> bool:
+        """Try what is missing when it is time to; whether that began; returns at once."""
+        if not self.missing or self._clock() < self._due or self.busy:
+            return False
         self._due = self._clock() + AGAIN_S
         self._thread = Thread(target=self.open_all, name="agent-opening", daemon=True)
         self._thread.start()
+        return True
 
     def open_all(self) -> None:
         """Try every missing source once."""

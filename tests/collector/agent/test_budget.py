@@ -69,6 +69,18 @@ def test_the_costliest_is_slowed_until_it_fits(caplog: pytest.LogCaptureFixture)
     assert caplog.records[0].getMessage().startswith("heavy: takes 5.00 % of a core, and all together 5.20 %")
 
 
+def test_what_opening_took_is_nobodys_cost() -> None:
+    """Seconds of CPU while sources are opened slow none of them."""
+    world = World(0.01, a=0.0002)
+    world.run(5)
+    world.still.cpu += 7.0
+    world.budget.begin_anew()
+    world.run(120)
+
+    assert {"a": 1} == world.slowed
+    assert world.budget.spent < 0.01
+
+
 def test_it_comes_back_when_it_is_cheap() -> None:
     """A source whose reads become cheap is read at its own rate again."""
     world = World(0.01, heavy=0.005, light=0.0002)

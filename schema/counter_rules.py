@@ -9,7 +9,7 @@ from typing import Final
 from otel_attrib.schema.context_counters import EVERY_COUNTER
 from otel_attrib.schema.counters import Counter
 
-__all__ = ["MEANS", "SUMMED", "WRAP", "summed", "table", "wraps"]
+__all__ = ["MEANS", "PASSING", "SUMMED", "WRAP", "summed", "table", "wraps"]
 
 SUMMED: Final = frozenset(
     {
@@ -47,6 +47,9 @@ MEANS: Final = frozenset(
 )
 """Gauges whose reading is the mean of the time since the reading before it; the others hold from then on."""
 
+PASSING: Final = frozenset({"gpu_throttle_time"})
+"""Totals of time whose series overlap (two reasons hold at once): no more than the time that passed."""
+
 WRAP: Final = 2.0**32
 """Where a counter of 32 bits starts again; one of 64 bits outlives the machine."""
 
@@ -64,7 +67,8 @@ def wraps(counter: Counter) -> bool:
 def table() -> str:
     """Return the registry as a ClickHouse array of tuples, for the views that need it.
 
-    (key, metric, attribute and value that select, unit, total?, per device?, summed?, mean?, wraps?, most)
+    (key, metric, attribute and value that select, unit, total?, per device?, summed?, mean?, wraps?, most, a
+    second: of a gauge its highest, of a total of time what passes)
     """
     return "[\n    " + ",\n    ".join(_row(counter) for counter in EVERY_COUNTER) + "\n]"
 
@@ -79,7 +83,8 @@ def _row(counter: Counter) -> str:
         counter.key in MEANS,
         wraps(counter),
     )
-    numbers = [*(str(int(flag)) for flag in flags), f"{min(counter.most, 1e300):e}"]
+    most = counter.most if counter.kind == "gauge" else 1.0 if counter.key in PASSING else 1e300
+    numbers = [*(str(int(flag)) for flag in flags), f"{min(most, 1e300):e}"]
     return f"({', '.join([*(_quoted(word) for word in words), *numbers])})"
 
 

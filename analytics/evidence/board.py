@@ -21,7 +21,7 @@ from otel_attrib.analytics.columns import Floats, Ints
 from otel_attrib.analytics.evidence.series import Readings, one_source, read_series
 from otel_attrib.analytics.totals import steps
 from otel_attrib.analytics.windows import Window
-from otel_attrib.schema.counter_rules import summed, wraps
+from otel_attrib.schema.counter_rules import PASSING, summed, wraps
 from otel_attrib.schema.counters import COUNTERS, Counter
 
 __all__ = ["CELL_US", "MOST_CELLS", "Board", "Grid", "grid_of", "read_board", "read_boards"]
@@ -139,7 +139,8 @@ def _lay(readings: Readings, counter: Counter, grid: Grid) -> tuple[tuple[Place,
     np.add.at(total, owner, np.where(known, by_series, 0.0))
     np.add.at(count, owner, known)
     scale = np.where(count > 0, 1.0 if summed(counter) else 1 / np.maximum(count, 1), np.nan)
-    return places, np.minimum(total * scale, counter.most)
+    most = 1.0 if counter.key in PASSING else counter.most
+    return places, np.minimum(total * scale, most)
 
 
 def _places(readings: Readings, first: Ints, per_device: bool) -> tuple[tuple[Place, ...], Ints]:

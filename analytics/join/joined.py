@@ -15,7 +15,7 @@ from otel_attrib.analytics.evidence.series import Readings
 from otel_attrib.analytics.join.measure import Measured, increase, level
 from otel_attrib.analytics.join.places import Place
 from otel_attrib.schema.context_counters import EVERY_COUNTER
-from otel_attrib.schema.counter_rules import MEANS, summed, wraps
+from otel_attrib.schema.counter_rules import MEANS, PASSING, summed, wraps
 from otel_attrib.schema.counters import Counter
 
 __all__ = ["LEAST_LENGTHS", "Joined", "join"]
@@ -78,7 +78,7 @@ def _of_counter(
                 series = mine.time_us[left:right], mine.value[left:right]
                 by_place.setdefault(place, []).append(_measured(counter, series, stretches, apart))
     return [
-        Joined(counter, place, _combined(counter, series), _known(series), known[place[0]] or 0.0)
+        Joined(counter, place, _combined(counter, series, stretches), _known(series), known[place[0]] or 0.0)
         for place, series in sorted(by_place.items())
     ]
 
@@ -104,10 +104,10 @@ def _placed(found: Measured, long_enough: Flags) -> Measured:
     return Measured(value, low, high, np.where(long_enough, found.coverage, 0.0))
 
 
-def _combined(counter: Counter, series: Sequence[Measured]) -> Measured:
+def _combined(counter: Counter, series: Sequence[Measured], stretches: tuple[Ints, Ints]) -> Measured:
     """Add or average what is known of the series; the coverage is that of the best."""
     if len(series) == 1:
-        return _capped(counter, series[0])
+        return _capped(counter, series[0], stretches)
     known = np.array([~np.isnan(each.value) for each in series])
     parts = np.maximum(known.sum(axis=0), 1) if not summed(counter) else 1
     value, low = (
@@ -121,12 +121,13 @@ def _combined(counter: Counter, series: Sequence[Measured]) -> Measured:
     high = np.where(open_ended, np.nan, np.nansum([each.high for each in series], axis=0) / parts)
     high = np.where(known.any(axis=0), high, np.nan)
     coverage = np.asarray(np.max([each.coverage for each in series], axis=0))
-    return _capped(counter, Measured(value, low, high, coverage))
+    return _capped(counter, Measured(value, low, high, coverage), stretches)
 
 
-def _capped(counter: Counter, found: Measured) -> Measured:
-    """Return a gauge that is not above what it can be: several reasons may add up to more than 1."""
-    if counter.kind == "total":
+def _capped(counter: Counter, found: Measured, stretches: tuple[Ints, Ints]) -> Measured:
+    """Return what can be: shares of several reasons may add up to more than 1, times to more than passed."""
+    if counter.kind == "total" and counter.key not in PASSING:
         return found
-    value, low, high = (np.minimum(each, counter.most) for each in (found.value, found.low, found.high))
+    most = counter.most if counter.kind == "gauge" else (stretches[1] - stretches[0]) / 1e6
+    value, low, high = (np.minimum(each, most) for each in (found.value, found.low, found.high))
     return Measured(value, low, high, found.coverage)

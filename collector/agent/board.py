@@ -26,6 +26,7 @@ REMEMBERED = 4096
 SILENT_NS = 3_000_000_000
 """So long after the last reading of one source another one may give the counter."""
 
+_THROTTLED = FIELDS.index("gpu_throttled")
 _FIELD_OF = {key: key for key in FIELDS} | {"gpu_throttle_time": "gpu_throttled"}
 
 
@@ -156,7 +157,8 @@ class Board:
             return
         seconds = min(at - ring.read_ns, HOLD_NS) / 1e9
         for number, (value, total) in values.items():
-            ring.integrals[number] += value if total else value * seconds
+            passed = (at - ring.read_ns) / 1e9 if number == _THROTTLED else value
+            ring.integrals[number] += min(value, passed) if total else value * seconds
         ring.known += seconds
         ring.read_ns = at
         if at - ring.put_ns >= LEAST_NS:
@@ -175,9 +177,9 @@ def _writer(paths: Sequence[Path]) -> Writer:
 
 
 def _add(values: dict[int, tuple[float, bool]], rule: _Rule, worth: float) -> None:
-    """Add to what a batch says of the field; time throttled beats a share of it."""
+    """Add to what a batch says of the field; a share throttled beats the times of reasons, which overlap."""
     before, total = values.get(rule.field, (0.0, rule.total))
     if total == rule.total:
         values[rule.field] = (before + worth, total)
-    elif rule.total:
-        values[rule.field] = (worth, True)
+    elif not rule.total:
+        values[rule.field] = (worth, False)

@@ -8,7 +8,7 @@ SELECT
     if(rule.6 = 1, 'total', 'gauge') AS kind,
     node,
     place_device AS device,
-    if(rule.6 = 1, inf, rule.11) AS most,
+    if(rule.6 = 1, rule.11 * (stretch.3 - stretch.2) / 1e6, rule.11) AS most,
     least(if(rule.8 = 1, sum(part_value), avg(part_value)), most) AS value,
     least(if(rule.8 = 1, sum(part_low), avg(part_low)), most) AS low,
     if(countIf(isNull(part_high)) > 0, NULL, least(if(rule.8 = 1, sum(part_high), avg(part_high)), most)) AS high,

@@ -98,7 +98,8 @@ def make_random(seed: int) -> tuple[dict[str, Any], Rows]:
     changed = stages | {"ttft_us": ttft, "e2e_us": ttft + float(rng.integers(0, 10**10) / 1e3)}
     request = make_request(seed, int(rng.integers(0, 5_000_000)), gpu_set=sets[seed % len(sets)], **changed)
     rows: Rows = []
-    for counter in rng.choice(np.array(EVERY_COUNTER, dtype=object), 14, replace=False):
+    chosen = rng.choice(np.array(EVERY_COUNTER, dtype=object), 14, replace=False)
+    for counter in dict.fromkeys([*chosen.tolist(), registered("gpu_throttle_time")]):
         for node in ("n1", "n2", "n3"):
             for device in ("0", "1", "1:2") if counter.per_device else ("",):
                 rows += _series(rng, counter.key, node, device)

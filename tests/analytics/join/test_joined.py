@@ -95,6 +95,17 @@ def test_links_and_reasons_add_up_and_levels_do_not() -> None:
     } == {key: each.measured.value[0] for key, each in found.items()}
 
 
+def test_reasons_that_hold_at_once() -> None:
+    """A card is never throttled for longer than the time that passed, however its reasons overlap."""
+    rows = [
+        row
+        for reason in ("power", "thermal")
+        for row in total("gpu_throttle_time", 0.8, "0", hw__gpu__throttle_reasons=reason)
+    ]
+
+    assert pytest.approx(4.0) == joined(rows, [("n1", "0")])["gpu_throttle_time", "0"].measured.value[0]
+
+
 def test_two_sources_count_once() -> None:
     """The same wait by eBPF and by /proc is the wait, not twice; the one read more often is taken."""
     rows = total("run_queue_wait", 0.2) + total("run_queue_wait", 0.21, slatag__source="ebpf")[:9]

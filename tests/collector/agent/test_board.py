@@ -65,17 +65,20 @@ def test_gauges_and_totals(board: Board) -> None:
     assert pytest.approx({"run_queue_wait": 0.3}) == between(board, "", 1, 2)
 
 
-def test_throttle_reasons_add_up_and_time_beats_share(board: Board) -> None:
-    """Shares of several reasons are added; where a card counts the time itself, that is taken."""
+def test_throttling_by_reason(board: Board) -> None:
+    """Reasons are added, to no more than the time that passed; a card's own share beats their times."""
     feed = Feed(board)
-    reasons = [series("gpu_throttled", "0", hw__gpu__throttle_reasons=name) for name in ("power", "thermal")]
-    spent = series("gpu_throttle_time", "1", hw__gpu__throttle_reasons="power")
-    share = series("gpu_throttled", "1", hw__gpu__throttle_reasons="power")
+    names = ("power", "thermal")
+    shares = [series("gpu_throttled", "0", hw__gpu__throttle_reasons=name) for name in names]
+    times = [series("gpu_throttle_time", "1", hw__gpu__throttle_reasons=name) for name in names]
+    both = [series("gpu_throttle_time", "2"), series("gpu_throttled", "2")]
     for second in range(3):
-        feed(second, *((reason, 0.25) for reason in reasons), (spent, 9 + 0.4 * second), (share, 1.0))
+        readings = [(one, 0.25) for one in shares] + [(one, 9 + 0.8 * second) for one in times]
+        feed(second, *readings, (both[0], 0.9 * second), (both[1], 0.6))
 
-    assert pytest.approx({"gpu_throttled": 0.5}) == between(board, "0", 0, 2)
-    assert pytest.approx({"gpu_throttled": 0.4}) == between(board, "1", 0, 2)
+    assert [pytest.approx({"gpu_throttled": share}) for share in (0.5, 1.0, 0.6)] == [
+        between(board, card, 0, 2) for card in ("0", "1", "2")
+    ]
 
 
 def test_two_sources_count_once(board: Board) -> None:

@@ -12,7 +12,7 @@ MAY_IMPORT = {
     "collector": BASE | {"config", "schema"},
     "analytics": BASE | {"config", "schema"},
     "dashboards": BASE | {"config", "schema", "analytics"},
-    "instrumentation": BASE | {"schema.attributes", "schema.board"},
+    "instrumentation": BASE | {"schema.attributes", "schema.board", "schema.kernel_class"},
     "doctor": BASE | {"config", "schema", "collector", "instrumentation", "__version__"},
     "demo": BASE | {"config", "schema"},
     "fleet": BASE | {"config", "schema", "analytics", "collector", "instrumentation", "__version__"},

@@ -7,7 +7,6 @@ attention, convolutions, experts), `memory` (kernels that mostly move memory, an
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -15,11 +14,9 @@ from otel_attrib.analytics.profiles.intervals import Spans
 from otel_attrib.analytics.profiles.kernel_class import CLASSES, COLLECTIVE, classes_of
 from otel_attrib.analytics.profiles.steps import Steps, steps_of
 from otel_attrib.analytics.profiles.timeline import Activities, Ints, Kind, Profile
+from otel_attrib.schema.kernel_class import ACTIVITIES, MULTIPLY
 
 __all__ = ["ACTIVITIES", "StepShares", "step_shares"]
-
-ACTIVITIES: Final = ("compute", "memory", "collective", "copy", "idle")
-_MULTIPLY: Final = ("gemm", "flash_attention", "attention", "convolution", "moe", "graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,7 @@ def step_shares(profile: Profile, device: int) -> list[StepShares]:
 
 def _parts(rows: Activities, kinds: Ints) -> dict[str, Spans]:
     """The time of each activity, its claim on moments that another has too not yet settled."""
-    multiply = np.isin(kinds, [CLASSES.index(kind) for kind in _MULTIPLY])
+    multiply = np.isin(kinds, [CLASSES.index(kind) for kind in MULTIPLY])
     collective = (kinds == CLASSES.index(COLLECTIVE)) & (rows.kind == Kind.KERNEL)
     copy = rows.kind == Kind.COPY
     chosen = {

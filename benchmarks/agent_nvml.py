@@ -7,6 +7,8 @@ NVLinks, GPM and three processes each. Each way runs in a process of its own aga
 - agent: `otel-attrib agent`'s own threads, source, encoding and HTTP; every counter and level of cards and
   links at 10 Hz, processes once a second, limits and states every ten
 - agent, default rates: links, errors and most levels once a second too
+- agent, back to back: the same reads and their encoding without a pause, no HTTP: what the code takes when
+  nobody else empties the processor's caches in between
 - a call a value: one wrapper of pynvml for each of the same values, read only, nothing encoded or sent
 - OpenTelemetry SDK: the same calls in callbacks of observable gauges, and the SDK's exporter, as GPU
   collectors in Python do it
@@ -15,6 +17,7 @@ NVLinks, GPM and three processes each. Each way runs in a process of its own aga
 """
 
 import argparse
+import ctypes
 import importlib
 import json
 import os
@@ -224,6 +227,7 @@ def run_sdk(port: int) -> tuple[Callable[[], None], int]:
     return provider.shutdown, len(calls)
 
 
+BACK_TO_BACK = "agent, back to back"
 WAYS: dict[str, Callable[[int], tuple[Callable[[], None], int]]] = {
     "agent": lambda port: run_agent(port, 1 / HZ),
     "agent, default rates": lambda port: run_agent(port, 1.0),
@@ -232,8 +236,36 @@ WAYS: dict[str, Callable[[int], tuple[Callable[[], None], int]]] = {
 }
 
 
+def back_to_back() -> dict[str, float]:
+    """Reads and encoding without a pause between them, as a share at 10 Hz: what the code itself takes."""
+    from otel_attrib.collector.agent.encode import Batch, Encoder
+    from otel_attrib.collector.agent.readings import Layouts
+    from otel_attrib.collector.sources.nvml import Nvml
+
+    library = ctypes.CDLL("libnvidia-ml.so.1")
+    library.fake_nvml_set_time.argtypes = [ctypes.c_double]
+    now = 0.0
+    source = Nvml(secondly_s=1 / HZ, clock=lambda: now)
+    layouts, encoder, took = Layouts(), Encoder({"host.name": "node"}), 0.0
+    gathered: list[Batch] = []
+    for number in range(600):
+        now = number / HZ
+        library.fake_nvml_set_time(now)
+        began = time.thread_time()
+        batch = (int(now * 1e9), layouts.taken(source.read())[0])
+        gathered.append(batch)
+        if len(gathered) == 50:
+            sum(len(body) for body, _ in encoder.requests(gathered))
+            gathered.clear()
+        took = took + time.thread_time() - began if number >= 200 else 0.0
+    return {"share": took / 400 * HZ, "values": len(batch[1]), "rss_mib": resident_mib()}
+
+
 def measure(args: argparse.Namespace) -> None:
     """Run one way in this process and print what it took after its start."""
+    if args.way == BACK_TO_BACK:
+        print(json.dumps(back_to_back()), flush=True)
+        return
     stop, values = WAYS[args.way](args.port)
     time.sleep(WARM_S)
     cpu, began = time.process_time(), time.monotonic()
@@ -245,6 +277,8 @@ def measure(args: argparse.Namespace) -> None:
 
 def one(way: str, port: int, seconds: float, environment: dict[str, str]) -> dict[str, float]:
     """Measure one way in a process of its own."""
+    if way == BACK_TO_BACK:
+        environment = environment | {"FAKE_NVML_CLOCK": "script"}
     words = [sys.executable, __file__, f"--way={way}", f"--port={port}", f"--seconds={seconds}"]
     root = str(Path(__file__).parents[1])
     found = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join([*sys.path[:1], root])}
@@ -266,10 +300,10 @@ def main() -> None:
 
 def report(args: argparse.Namespace) -> None:
     """Print the table and write the JSON."""
-    runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+    runs: dict[str, list[dict[str, float]]] = {way: [] for way in (*WAYS, BACK_TO_BACK)}
     with tempfile.TemporaryDirectory() as folder, collector() as port:
         environment = build(Path(folder))
-        for way in args.repeats * list(WAYS):
+        for way in args.repeats * list(runs):
             runs[way].append(one(way, port, args.seconds, environment))
     medians = {way: statistics.median(run["share"] for run in found) for way, found in runs.items()}
     print(f"{CARDS} fake cards at {HZ} Hz, load average {os.getloadavg()[0]:.1f}")
@@ -291,7 +325,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=20.0, help="measured in each run")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--way", choices=tuple(WAYS), help=argparse.SUPPRESS)
+    parser.add_argument("--way", choices=(*WAYS, BACK_TO_BACK), help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--collect", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()

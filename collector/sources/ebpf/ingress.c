@@ -5,8 +5,9 @@
 // The classifier looks and lets everything pass: its one verdict leaves the packet to whoever comes next. A
 // read takes all packets of its connection that have come before it, so a sum of arrivals is enough: n packets
 // that came at t1 … tn and are read at t have waited n·t − Σ ti. Times count from the first, against overflow.
+//
+// Raw tracepoints, fields of the kernel's structs and defines are as in tcp.c.
 
-#include <uapi/linux/ptrace.h>
 #include <uapi/linux/bpf.h>
 #include <uapi/linux/if_ether.h>
 #include <uapi/linux/in.h>
@@ -121,33 +122,61 @@ int classify(struct __sk_buff *skb)
 	return PASS;
 }
 
-// Which socket a flow's packets end in: known from its first data on, before anybody reads it.
-int on_data(struct tracepoint__tcp__tcp_probe *args)
+// A field of one of the kernel's structs, where this kernel keeps it.
+#define FIELD(to, from, offset) bpf_probe_read_kernel(&(to), sizeof(to), (void *)((from) + (offset)))
+
+static inline u16 port_of(u64 socket)
 {
-	if (!args->data_len)
-		return 0;
-	struct end end = {.peer = args->dport, .port = args->sport};
-	if (!ports.lookup(&end.port))
-		return 0;
-	u64 socket = (u64)args->skaddr;
-	if (sockets.lookup(&socket))
-		return 0;
-	if (args->family == AF_INET) {
-		end.address[10] = end.address[11] = 0xff;
-		bpf_probe_read_kernel(end.address + 12, 4, (u8 *)args->daddr + 4);
+	u16 port = 0;
+	FIELD(port, socket, SOCK_PORT);
+	return port;
+}
+
+// The peer's address; IPv4 stands as ::ffff:a.b.c.d.
+static inline void peer_of(u64 socket, u8 *address)
+{
+	u16 family = 0;
+	FIELD(family, socket, SOCK_FAMILY);
+	if (family == AF_INET) {
+		address[10] = address[11] = 0xff;
+		bpf_probe_read_kernel(address + 12, 4, (void *)(socket + SOCK_PEER));
 	} else {
-		bpf_probe_read_kernel(end.address, 16, (u8 *)args->daddr + 8);
+		bpf_probe_read_kernel(address, 16, (void *)(socket + SOCK_PEER6));
 	}
+}
+
+// Bytes of data in a packet that TCP is about to take: it begins with the TCP header.
+static inline u32 data_of(u64 packet)
+{
+	u32 length = 0;
+	u64 head = 0;
+	u8 words = 0;
+	FIELD(length, packet, PACKET_LENGTH);
+	FIELD(head, packet, PACKET_DATA);
+	FIELD(words, head, 12);
+	return length - (words >> 4) * 4;
+}
+
+// Which socket a flow's packets end in: known from its first data on, before anybody reads it.
+int on_data(struct bpf_raw_tracepoint_args *args)
+{
+	u64 socket = args->args[0];
+	struct end end = {.port = port_of(socket)};
+	if (!ports.lookup(&end.port) || sockets.lookup(&socket) || !data_of(args->args[1]))
+		return 0;
+	FIELD(end.peer, socket, SOCK_PEER_PORT);
+	end.peer = ntohs(end.peer);
+	peer_of(socket, end.address);
 	sockets.update(&socket, &end);
 	return 0;
 }
 
-int on_read(struct tracepoint__sock__sock_recv_length *args)
+int on_read(struct bpf_raw_tracepoint_args *args)
 {
-	if (args->protocol != IPPROTO_TCP || args->ret <= 0 || args->flags & MSG_PEEK)
+	if ((s32)args->args[1] <= 0 || args->args[2] & MSG_PEEK)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u64 socket = (u64)args->sk;
+	u64 socket = args->args[0];
 	struct end *known = sockets.lookup(&socket);
 	if (!known)
 		return 0;
@@ -172,16 +201,14 @@ int on_read(struct tracepoint__sock__sock_recv_length *args)
 	return 0;
 }
 
-int on_state(struct tracepoint__sock__inet_sock_set_state *args)
+int on_state(struct bpf_raw_tracepoint_args *args)
 {
-	if (args->newstate == TCP_CLOSE) {
-		u64 socket = (u64)args->skaddr;
-		struct end *end = sockets.lookup(&socket);
-		if (end) {
-			struct end gone = *end;
-			unread.delete(&gone);
-			sockets.delete(&socket);
-		}
+	u64 socket = args->args[0];
+	struct end *end = args->args[2] == TCP_CLOSE ? sockets.lookup(&socket) : 0;
+	if (end) {
+		struct end gone = *end;
+		unread.delete(&gone);
+		sockets.delete(&socket);
 	}
 	return 0;
 }

@@ -9,7 +9,7 @@ of the read may be left out.
 
 It only observes: every packet passes with no verdict. On Linux 6.6 and newer the classifier is a link that
 the kernel takes away when this process ends, however it ends; before, a shell stands by that removes it
-(`clsact`). Needs Linux 6.3 (sock:sock_recv_length) and CAP_NET_ADMIN. Cost: 1.7 µs a request and its
+(`clsact`). Needs Linux 6.3 with its type information and CAP_NET_ADMIN. Cost: 1.7 µs a request and its
 answer, and a look at every other packet.
 """
 
@@ -25,6 +25,7 @@ from otel_attrib.collector.sources.ebpf.features import CAP_BPF, CAP_NET_ADMIN, 
 from otel_attrib.collector.sources.ebpf.interfaces import addressed_interfaces
 from otel_attrib.collector.sources.ebpf.loader import Tool, load
 from otel_attrib.collector.sources.ebpf.missed import missed_events
+from otel_attrib.collector.sources.ebpf.socket_layout import socket_layout
 from otel_attrib.collector.sources.ebpf.tcx import attach_ingress, lacks_tcx
 from otel_attrib.collector.sources.ebpf.watched_flows import DEFINES, LOOK_S, MAPS, WatchedFlows
 
@@ -33,10 +34,10 @@ __all__ = ["TOOL", "Ingress"]
 TOOL = Tool(
     Path(__file__).with_name("ingress.c"),
     maps={**MAPS, "delays": ("HH", "QQ")},
-    tracepoints={
-        "tcp:tcp_probe": "on_data",
-        "sock:sock_recv_length": "on_read",
-        "sock:inet_sock_set_state": "on_state",
+    raw_tracepoints={
+        "tcp_probe": "on_data",
+        "sock_recv_length": "on_read",
+        "inet_sock_set_state": "on_state",
     },
     classifiers=("classify",),
     capabilities=(CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN),
@@ -65,7 +66,7 @@ class Ingress:
         """Watch these interfaces, or all that have an address; without `links` as kernels before 6.6 do."""
         self._links: list[int] = []
         self._filters: list[ClsactFilter] = []
-        self._program = load(TOOL, DEFINES)
+        self._program = load(TOOL, {**DEFINES, **socket_layout(TOOL)})
         try:
             self._watched = WatchedFlows(self._program, processes, proc, tenants, look_s)
             for name in addressed_interfaces() if interfaces is None else interfaces:

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 //
-// TCP of the engine's listening ports: segments sent again, and the time from a request's last packet in to
-// the first byte of the answer out.
+// TCP of the engine's listening ports: packets sent again, and the time from a request's last packet in to the
+// first byte of the answer out.
 //
-// A connection is known by the address of its socket, which tcp:tcp_probe (a packet of data was taken),
-// sock:sock_send_length (a write has ended) and sock:inet_sock_set_state name alike. Each data packet sets
-// the time, so that the last one before the answer stands; the first write afterwards takes it away, and
+// A connection is known by the address of its socket. Each packet of data (tcp_probe) sets the time, so that
+// the last one before the answer stands; the first write afterwards (sock_send_length) takes it away, and
 // later writes of the same answer count nothing.
+//
+// The tracepoints are raw ones: others are left out on a processor where any program runs. Of the kernel's structs
+// a few fields are read, where its own type information says they are.
+//
+// Defines: WATCHED_MOST, PORTS_MOST, TENANTS_MOST (entries of the maps); SOCK_… and PACKET_… (offsets).
 
 #include <uapi/linux/ptrace.h>
 #include <linux/tcp.h>
@@ -39,46 +43,73 @@ BPF_TABLE("lru_hash", u64, struct connection, connections, 16384);
 BPF_HASH(answered, struct flow, struct answers, 4096);
 BPF_HASH(resent, struct flow, u64, 4096);
 
-// Tenant of an address; IPv4 stands as ::ffff:a.b.c.d. 0: nobody's in particular.
-static inline u16 tenant_of(struct prefix *who)
+// A field of one of the kernel's structs, where this kernel keeps it.
+#define FIELD(to, from, offset) bpf_probe_read_kernel(&(to), sizeof(to), (void *)((from) + (offset)))
+
+static inline u16 port_of(u64 socket)
 {
-	who->bits = 128;
-	u16 *tenant = tenants.lookup(who);
+	u16 port = 0;
+	FIELD(port, socket, SOCK_PORT);
+	return port;
+}
+
+// The peer's address; IPv4 stands as ::ffff:a.b.c.d.
+static inline void peer_of(u64 socket, u8 *address)
+{
+	u16 family = 0;
+	FIELD(family, socket, SOCK_FAMILY);
+	if (family == AF_INET) {
+		address[10] = address[11] = 0xff;
+		bpf_probe_read_kernel(address + 12, 4, (void *)(socket + SOCK_PEER));
+	} else {
+		bpf_probe_read_kernel(address, 16, (void *)(socket + SOCK_PEER6));
+	}
+}
+
+// Bytes of data in a packet that TCP is about to take: it begins with the TCP header.
+static inline u32 data_of(u64 packet)
+{
+	u32 length = 0;
+	u64 head = 0;
+	u8 words = 0;
+	FIELD(length, packet, PACKET_LENGTH);
+	FIELD(head, packet, PACKET_DATA);
+	FIELD(words, head, 12);
+	return length - (words >> 4) * 4;
+}
+
+// Tenant of a socket's peer; 0: nobody's in particular.
+static inline u16 tenant_of(u64 socket)
+{
+	struct prefix who = {.bits = 128};
+	peer_of(socket, who.address);
+	u16 *tenant = tenants.lookup(&who);
 	return tenant ? *tenant : 0;
 }
 
-int on_data(struct tracepoint__tcp__tcp_probe *args)
+int on_data(struct bpf_raw_tracepoint_args *args)
 {
-	if (!args->data_len)
-		return 0;
-	u64 socket = (u64)args->skaddr;
+	u64 socket = args->args[0];
 	struct connection *known = connections.lookup(&socket);
+	u16 port = known ? known->flow.port : port_of(socket);
+	if ((!known && !ports.lookup(&port)) || !data_of(args->args[1]))
+		return 0;
 	if (known) {
 		known->came = bpf_ktime_get_ns();
 		return 0;
 	}
-	u16 port = args->sport;
-	if (!ports.lookup(&port))
-		return 0;
-	struct prefix who = {};
-	if (args->family == AF_INET) {
-		who.address[10] = who.address[11] = 0xff;
-		bpf_probe_read_kernel(who.address + 12, 4, (u8 *)args->daddr + 4);
-	} else {
-		bpf_probe_read_kernel(who.address, 16, (u8 *)args->daddr + 8);
-	}
-	struct connection connection = {.flow = {.port = port, .tenant = tenant_of(&who)}};
+	struct connection connection = {.flow = {.port = port, .tenant = tenant_of(socket)}};
 	connection.came = bpf_ktime_get_ns();
 	connections.update(&socket, &connection);
 	return 0;
 }
 
-int on_sent(struct tracepoint__sock__sock_send_length *args)
+int on_sent(struct bpf_raw_tracepoint_args *args)
 {
-	if (args->protocol != IPPROTO_TCP || args->ret <= 0)
+	if ((s32)args->args[1] <= 0)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
-	u64 socket = (u64)args->sk;
+	u64 socket = args->args[0];
 	struct connection *connection = connections.lookup(&socket);
 	if (!connection || !connection->came)
 		return 0;
@@ -97,28 +128,21 @@ int on_sent(struct tracepoint__sock__sock_send_length *args)
 }
 
 // The socket's memory is used again: what is known of the old one must not outlive it.
-int on_state(struct tracepoint__sock__inet_sock_set_state *args)
+int on_state(struct bpf_raw_tracepoint_args *args)
 {
-	if (args->newstate == TCP_CLOSE) {
-		u64 socket = (u64)args->skaddr;
+	u64 socket = args->args[0];
+	if (args->args[2] == TCP_CLOSE)
 		connections.delete(&socket);
-	}
 	return 0;
 }
 
-int on_resend(struct tracepoint__tcp__tcp_retransmit_skb *args)
+int on_resend(struct bpf_raw_tracepoint_args *args)
 {
-	struct flow flow = {.port = args->sport};
+	u64 socket = args->args[0];
+	struct flow flow = {.port = port_of(socket)};
 	if (!ports.lookup(&flow.port))
 		return 0;
-	struct prefix who = {};
-	if (args->family == AF_INET) {
-		who.address[10] = who.address[11] = 0xff;
-		bpf_probe_read_kernel(who.address + 12, 4, (u8 *)args->daddr);
-	} else {
-		bpf_probe_read_kernel(who.address, 16, (u8 *)args->daddr_v6);
-	}
-	flow.tenant = tenant_of(&who);
+	flow.tenant = tenant_of(socket);
 	u64 zero = 0;
 	u64 *count = resent.lookup_or_try_init(&flow, &zero);
 	if (count)

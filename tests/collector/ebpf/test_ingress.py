@@ -25,9 +25,10 @@ import sys, time, socket
 from otel_attrib.collector.sources.ebpf.clsact import ClsactFilter
 from otel_attrib.collector.sources.ebpf.ingress import TOOL
 from otel_attrib.collector.sources.ebpf.loader import load
+from otel_attrib.collector.sources.ebpf.socket_layout import socket_layout
 from otel_attrib.collector.sources.ebpf.tcx import attach_ingress
 from otel_attrib.collector.sources.ebpf.watched_flows import DEFINES
-classifier = load(TOOL, DEFINES).functions["classify"]
+classifier = load(TOOL, {**DEFINES, **socket_layout(TOOL)}).functions["classify"]
 link = attach_ingress(socket.if_nametoindex(sys.argv[1]), classifier)
 filters = [ClsactFilter(name, classifier) for name in sys.argv[2:]]
 print("ready", flush=True)

@@ -137,13 +137,14 @@ class Nvml:
         library = self._library
         cards = [card for _, card in sorted(self._cards.items())]
         self._health = Health(library, cards, self._notices)
+        self._links = NvLinks(library, cards, self._notices)
         self._states_due = _Due(_States(self), self._slow_s)
         self._parts = [
             _Due(Counters(library, cards), 0.0),
             _Due(Clocks(library, cards), 0.0),
             _Due(Activity(library, cards, self._clock()), 0.0),
             _Due(Levels(library, cards), self._secondly_s),
-            _Due(NvLinks(library, cards, self._notices), self._secondly_s),
+            _Due(self._links, self._secondly_s),
             _Due(self._health, self._secondly_s),
             _Due(Processes(library, cards), self._processes_s),
             _Due(Limits(library, cards), self._slow_s),
@@ -178,7 +179,7 @@ class Nvml:
         return [self._status.columns((str(index) for index in self._lost), self._health.degraded)]
 
     def _look_again(self, now: float) -> None:
-        """Look for lost cards and for other MIG instances; then cards are opened and parts made anew."""
+        """Look for lost cards, other MIG instances, links that came up: opened anew, all parts made anew."""
         self._looked = now
         before = dict(self._lost)
         for index in sorted(before):
@@ -186,10 +187,14 @@ class Nvml:
         back = [index for index in sorted(before) if index in self._cards]
         for index in back:
             self._notices.over(before[index], f"GPU {index}: it answers again and is read as before")
-        parted = [index for index, card in self._cards.items() if mig_changed(self._library, card)]
-        for index in parted:
+        changed = [
+            index
+            for index, card in self._cards.items()
+            if card.device in self._links.recovered or mig_changed(self._library, card)
+        ]
+        for index in changed:
             self._open(index)
-        if back or parted:
+        if back or changed:
             self._release()
             self._build()
 

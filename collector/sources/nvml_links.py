@@ -98,6 +98,11 @@ class NvLinks:
             told += self._by_call.columns(self._calls, self._notices)
         return told
 
+    @property
+    def recovered(self) -> frozenset[str]:
+        """Cards of which a link came up: what it counts is to be found out anew."""
+        return frozenset(self._by_field.recovered | self._by_call.recovered)
+
     def close(self) -> None:
         """Nothing is held open."""
 
@@ -108,6 +113,7 @@ class _States:
     def __init__(self) -> None:
         self._links: list[tuple[str, int, int]] = []
         self._up: Flags | None = None
+        self.recovered: set[str] = set()
 
     def add(self, device: str, link: int, column: int) -> None:
         """One link's state; those of a card stand together."""
@@ -148,6 +154,7 @@ class _States:
             device, link, _ = self._links[n]
             line = f"GPU {device}: NVLink {link} went down: what goes to other cards has one link less"
             if up[n]:
+                self.recovered.add(device)
                 notices.over(line, f"GPU {device}: NVLink {link} is up again")
             else:
                 notices.say(line)

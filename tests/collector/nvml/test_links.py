@@ -78,6 +78,25 @@ def test_a_link_that_drops(
     ] == [record.getMessage() for record in caplog.records]
 
 
+def test_a_link_that_is_down_at_the_start_counts_once_it_is_up(
+    fake: Any, plain_card: Any, told_of: Any
+) -> None:
+    """The others have their rate from the start; within ten seconds of coming up the link is part of it."""
+    down = [line for line in hopper(3) if ".2 " not in line]
+    counters = [line for line in hopper(3) if ".2 " in line]
+    fake.script("gpus 1", *plain_card(), *down, "gpu 0 field.165.2 uint 0", "at 3", *counters)
+    source = fake.source(slow_s=10.0)
+    seen = []
+    for second in (0, 2, 4, 12, 13, 14):
+        fake.at(second)
+        told = told_of(source.read())
+        rate = told.get(("nvlink_receive", "0", ""))
+        seen.append((told["nvlink_links", "0", ""], rate and round(rate / 1024)))
+
+    assert [(2, None), (2, 60), (3, 60)] == seen[:3]
+    assert [(3, 120), (3, 120)] == seen[4:]
+
+
 def test_links_before_hopper(fake: Any, plain_card: Any, told_of: Any) -> None:
     """An A100 tells states by call and errors in one field number for each link."""
     fake.script(

@@ -70,7 +70,8 @@ class Opening:
 
     def open_all(self) -> None:
         """Try every missing source once."""
-        for name in tuple(self.missing):
+        before = tuple(self.missing)
+        for name in before:
             found = opened(self._makers[name])
             if not isinstance(found, str):
                 del self.missing[name]
@@ -78,3 +79,5 @@ class Opening:
             elif found != self.missing[name]:
                 self.missing[name] = found
                 _log.log(logging.WARNING if name in self._asked else logging.INFO, "%s: %s", name, found)
+        if found_now := [name for name in before if name not in self.missing]:
+            _log.info("reads %s", ", ".join(found_now))

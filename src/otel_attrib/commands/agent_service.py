@@ -7,7 +7,6 @@ import signal
 from threading import Event
 from typing import TextIO
 
-from otel_attrib.collector.agent.agent import plan_of
 from otel_attrib.collector.agent.destination import destination
 from otel_attrib.collector.agent.node import NodeAgent
 from otel_attrib.collector.agent.transport import transport
@@ -39,8 +38,7 @@ def serve(settings: Settings, endpoint: str | None) -> int:
 
     for number in SIGNALS:
         signal.signal(number, stop)
-    names = ", ".join(plan_of(settings).sources) or "all that this machine has"
-    _log.info("reads %s; sends to %s every %g s", names, to.where, settings.agent_send)
+    _log.info("sends to %s every %g s", to.where, settings.agent_send)
     agent.start()
     # What is alive now stays: the collector of cycles need not look at it again.
     gc.freeze()

@@ -29,7 +29,8 @@ class Driver:
 
 
 def test_what_is_missing_is_said_once_and_found_later(caplog: pytest.LogCaptureFixture) -> None:
-    """Told at the first try, silent after that, opened when the driver has come."""
+    """Told at the first try, silent after that, opened when the driver has come, which is told as well."""
+    caplog.set_level(logging.INFO)
     driver, taken = Driver(), []
     still = StillClock()
     opening = Opening(
@@ -43,6 +44,7 @@ def test_what_is_missing_is_said_once_and_found_later(caplog: pytest.LogCaptureF
 
     assert [f"cards: {LACK}"] == said
     assert (["cards"], {}) == (taken, opening.missing)
+    assert "reads cards" == caplog.records[-1].getMessage()
 
 
 @pytest.mark.parametrize(("asked", "level"), [(["cards"], logging.WARNING), ([], logging.INFO)])

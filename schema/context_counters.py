@@ -128,6 +128,16 @@ CONTEXT: Final = (
         "share of a profiled step by `slatag.activity`: compute, memory, collective, copy, idle",
         most=1.0,
     ),
+    _host_total(
+        "profile_windows",
+        "slatag.profile.windows",
+        "{window}",
+        "cpu",
+        "steps that the server's own profile was due for, by `slatag.profile.outcome`",
+    ),
+    _host_total(
+        "profile_time", "slatag.profile.time", "s", "cpu", "what the server's own profiles cost its process"
+    ),
     _host_total("cuda_calls", "slatag.cuda.calls", "{call}", "cpu", f"CUDA calls by `{_CALL}`"),
     _host_total(
         "cuda_call_time", "slatag.cuda.call_time", "s", "cpu", f"host time in CUDA calls by `{_CALL}`"
@@ -199,13 +209,6 @@ CONTEXT: Final = (
     ),
     _host_total(
         "flow_packets", "slatag.net.flow_packets", "{packet}", "network", "packets in that sum, by flow"
-    ),
-    _host_total(
-        "ebpf_missed",
-        "slatag.agent.ebpf_missed",
-        "{event}",
-        "cpu",
-        "events that the kernel did not show to `slatag.agent.source`, whose counts are too small by them",
     ),
     _host_total(
         "flow_retransmits",

@@ -19,12 +19,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from otel_attrib.collector.agent.processes import EngineProcesses
-from otel_attrib.collector.agent.source import Reading, Unavailable, series
+from otel_attrib.collector.agent.source import Reading, Unavailable
 from otel_attrib.collector.sources.ebpf.clsact import ClsactFilter
 from otel_attrib.collector.sources.ebpf.features import CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON
 from otel_attrib.collector.sources.ebpf.interfaces import addressed_interfaces
 from otel_attrib.collector.sources.ebpf.loader import Tool, load
-from otel_attrib.collector.sources.ebpf.missed import missed_events
 from otel_attrib.collector.sources.ebpf.socket_layout import socket_layout
 from otel_attrib.collector.sources.ebpf.tcx import attach_ingress, lacks_tcx
 from otel_attrib.collector.sources.ebpf.watched_flows import DEFINES, LOOK_S, MAPS, WatchedFlows
@@ -43,8 +42,6 @@ TOOL = Tool(
     capabilities=(CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN),
 )
 """What is loaded."""
-
-_MISSED = series("ebpf_missed", slatag__agent__source="tc_ingress")
 
 
 class Ingress:
@@ -85,7 +82,6 @@ class Ingress:
         for (port, tenant), (packets, ns) in self._program.maps["delays"].items():
             yield of("flow_packets", port, tenant), float(packets)
             yield of("flow_delay_time", port, tenant), ns / 1e9
-        yield _MISSED, float(missed_events(self._program.functions.values()))
 
     def close(self) -> None:
         """Take the classifiers and the program away."""

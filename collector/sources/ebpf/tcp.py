@@ -17,9 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from otel_attrib.collector.agent.processes import EngineProcesses
-from otel_attrib.collector.agent.source import Reading, series
+from otel_attrib.collector.agent.source import Reading
 from otel_attrib.collector.sources.ebpf.loader import Tool, load
-from otel_attrib.collector.sources.ebpf.missed import missed_events
 from otel_attrib.collector.sources.ebpf.socket_layout import socket_layout
 from otel_attrib.collector.sources.ebpf.watched_flows import DEFINES, LOOK_S, MAPS, WatchedFlows
 
@@ -36,8 +35,6 @@ TOOL = Tool(
     },
 )
 """What is loaded."""
-
-_MISSED = series("ebpf_missed", slatag__agent__source="tcp")
 
 
 class Tcp:
@@ -66,7 +63,6 @@ class Tcp:
             yield of("tcp_first_byte_time", port, tenant), ns / 1e9
         for (port, tenant), (count,) in self._program.maps["resent"].items():
             yield of("flow_retransmits", port, tenant), float(count)
-        yield _MISSED, float(missed_events(self._program.functions.values()))
 
     def close(self) -> None:
         """Take the program away."""

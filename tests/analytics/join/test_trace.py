@@ -87,6 +87,20 @@ def test_in_words(store: Store, throttled: dict[str, Any]) -> None:
     assert [line for line in text if line.startswith("prefill, 400.0 ms")]
 
 
+def test_more_samples_than_are_fetched(
+    store: Store, throttled: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Past the limit they come from less far around, then in cells of time: totals hold, coverage says it."""
+    exact = {(each.stage, each.counter.key): each for each in evidence(store, throttled).findings}
+    for most, covered in ((1000, 0.9), (60, 0.3)):
+        monkeypatch.setattr("otel_attrib.analytics.join.fetch.SAMPLES_AT_MOST", most)
+        found = {(each.stage, each.counter.key): each for each in evidence(store, throttled).findings}
+
+        spent, before = found[REQUEST, "gpu_throttle_time"], exact[REQUEST, "gpu_throttle_time"]
+        assert pytest.approx(before.value, abs=0.02) == spent.value
+        assert covered < spent.coverage <= before.coverage
+
+
 def test_nothing_was_read(
     store: Store, put_requests: Put, request_row: Callable[..., dict[str, Any]]
 ) -> None:
@@ -146,11 +160,11 @@ def test_throttled_requests_show_it_and_only_those(fleet_store: Store, hot_card:
     )
     hit = [row for row in rows if row["gpu_set"] == "GPU-0" and row["node"] == "node-0"]
     groups = {
-        True: [row for row in hit if row["time"] >= middle][:6],
-        False: [row for row in rows if row not in hit][:6]
-        + [row for row in hit if (middle - row["time"]).total_seconds() * 1e6 > row["e2e_us"] + 5e5][:6],
+        True: [row for row in hit if row["time"] >= middle][:4],
+        False: [row for row in rows if row not in hit][:4]
+        + [row for row in hit if (middle - row["time"]).total_seconds() * 1e6 > row["e2e_us"] + 5e5][:4],
     }
-    assert [6, 12] == [len(groups[True]), len(groups[False])]
+    assert [4, 8] == [len(groups[True]), len(groups[False])]
     for shows, chosen in groups.items():
         for row in chosen:
             told = evidence(fleet_store, row)

@@ -148,7 +148,7 @@ def scheduler(names: list[str]) -> SimpleNamespace:
 
 def computed() -> SimpleNamespace:
     """A ModelRunnerOutput as it comes from a worker with the shim."""
-    work = worker.Work(ENGINE.passages.clock, 1, 2, 3, 1, -1)
+    work = worker.Work(ENGINE.passages.clock, 1, 2, 3, 1, -1, -1)
     return SimpleNamespace(**{worker.ATTRIBUTE: tuple(work)})
 
 

@@ -384,6 +384,14 @@ ACTIVITY = _add(
     "What a step's time on a device went to: compute, memory, collective, copy, idle",
     where="metric",
 )
+PROFILE_OUTCOME = _add(
+    "slatag.profile.outcome",
+    "string",
+    "",
+    "What became of a step that the server's own profile was due for: taken, or why not: loaded, capturing, "
+    "budget, other_profiler, unfinished, failed",
+    where="metric",
+)
 PROFILE_ID = _add(
     "slatag.profile.id",
     "string",

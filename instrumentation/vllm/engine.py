@@ -92,10 +92,10 @@ class EngineRecorder:
             return
         begun = max(batch.end, self.previous_done)
         ready = done = received
-        forward = sample = collective = -1
+        forward = sample = collective = copy = -1
         work = getattr(result, ATTRIBUTE, None)
         if work is not None:
-            clock, _, logits, fetched, forward, collective = work
+            clock, _, logits, fetched, forward, collective, copy = work
             sample = fetched - logits if logits >= 0 else -1
             if clock == self.passages.clock:
                 done = fetched
@@ -111,7 +111,7 @@ class EngineRecorder:
         started = batch.start
         scheduling = batch.end - started
         row = (batch.number, started, finished - started, size, prompt, answer, waiting, running, preempted)
-        self.log.append((*row, usage, scheduling, forward, sample, collective, -1, finished - received))
+        self.log.append((*row, usage, scheduling, forward, sample, collective, copy, finished - received))
 
     def _tell(self, batch: Batch, times: Times, sample: int, outputs: Any) -> None:
         """Send what is known along with each first and each last token."""

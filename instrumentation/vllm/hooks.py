@@ -6,11 +6,13 @@ from types import ModuleType
 from otel_attrib.instrumentation import spans, status
 from otel_attrib.instrumentation.imports import when_imported
 from otel_attrib.instrumentation.shim import Hook, Patches
-from otel_attrib.instrumentation.vllm import engine, server, worker
+from otel_attrib.instrumentation.vllm import engine, server, torch_parts, worker
 
 __all__ = ["HOOKS", "watch"]
 
-HOOKS: tuple[Hook, ...] = (*server.HOOKS, *engine.HOOKS, *worker.HOOKS)
+HOOKS: tuple[Hook, ...] = (*server.HOOKS, *engine.HOOKS, *worker.HOOKS, *torch_parts.HOOKS)
+
+WORKER = "vllm.v1.worker.gpu_worker"
 
 
 def watch(patches: Patches, version: str) -> None:
@@ -18,6 +20,7 @@ def watch(patches: Patches, version: str) -> None:
     spans.WRITER.versions["vllm"] = version
     for name, hooks in groupby(sorted(HOOKS, key=lambda hook: hook.module), key=lambda hook: hook.module):
         _watch_module(patches, name, tuple(hooks))
+    when_imported(WORKER, torch_parts.watch_torch(patches))
 
 
 def _watch_module(patches: Patches, name: str, hooks: tuple[Hook, ...]) -> None:

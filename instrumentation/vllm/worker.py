@@ -3,16 +3,20 @@
 The numbers ride on the ModelRunnerOutput as one plain tuple, so that a scheduler without the
 shim unpickles it as well. On a GPU the host only launches work; there CUDA events around the
 forward pass and the sampling give the device's time, read when the output has been copied.
+Collectives and copies are `torch_parts`'.
 """
 
 import functools
 from collections.abc import Callable
 from importlib import import_module
+from threading import get_ident
 from time import monotonic_ns
 from typing import Any, NamedTuple
 
 from otel_attrib.instrumentation.clock import clock_id
 from otel_attrib.instrumentation.shim import Callback, Hook, guarded
+from otel_attrib.instrumentation.torch.parts import Step
+from otel_attrib.instrumentation.vllm.torch_parts import WORKER_PARTS, WorkerParts
 
 __all__ = ["ATTRIBUTE", "HOOKS", "Work"]
 
@@ -33,17 +37,18 @@ class Work(NamedTuple):
     done: int
     forward: int
     collective: int
+    copy: int
 
 
 class _Slot:
     """Stamps of one step in flight."""
 
-    __slots__ = ("collective", "events", "ready", "sampled", "started")
+    __slots__ = ("events", "ready", "sampled", "started", "step")
 
     def __init__(self) -> None:
         self.started = 0
         self.ready = 0
-        self.collective = 0
+        self.step: Step | None = None
         self.sampled = False
         self.events: list[Any] | None = None
 
@@ -51,23 +56,24 @@ class _Slot:
 class _Stopwatch:
     """Stamps the steps of this worker; one step runs at a time, its output may be fetched later."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: WorkerParts | None = None) -> None:
+        self.parts = parts or WorkerParts()
+        self.thread = 0
         self.clock = clock_id()
         self.slots = [_Slot() for _ in range(IN_FLIGHT)]
         self.step = 0
         self.slot = self.slots[0]
         self.events: Callable[[], list[Any]] | None = None
-        self.collectives_seen = False
         self.looked = False
         self.host_computes = True
 
-    def start(self) -> None:
+    def start(self, worker: Any, scheduled: Any) -> None:
         """A step's forward pass begins."""
         if not self.looked:
-            self.look_for_device()
+            self.look_for_device(worker)
         self.step += 1
         slot = self.slot = self.slots[self.step % IN_FLIGHT]
-        slot.collective = 0
+        slot.step = self.parts.begin(scheduled)
         slot.ready = 0
         slot.sampled = False
         if self.events is not None:
@@ -87,33 +93,37 @@ class _Stopwatch:
             self.slot.events[2].record()
             self.slot.sampled = True
 
-    def look_for_device(self) -> None:
+    def look_for_device(self, worker: Any) -> None:
         """Decide once whose clock counts: the host's on a CPU, the device's events on a GPU, else none."""
         self.looked = True
+        self.thread = get_ident()
         device = import_module("vllm.platforms").current_platform.device_type
         self.host_computes = device == "cpu"
         if device == "cuda":  # ROCm calls itself so as well
             cuda = import_module("torch").cuda
             self.events = lambda: [cuda.Event(enable_timing=True) for _ in range(3)]
+        self.parts.look(worker, device)
 
     def work(self, slot: _Slot) -> Work:
         """What is known of a step whose output is on the host now."""
         done = monotonic_ns()
-        collective = slot.collective if self.collectives_seen else -1
+        self.parts.end(slot.step)
+        found = self.parts.read(slot.step, own_thread=get_ident() == self.thread)
+        collective, copy = (found.collective, found.copy) if found is not None else (-1, -1)
         if slot.events is None:
             forward = slot.ready - slot.started
             if not self.host_computes:  # it only launches, on a device that we cannot ask
-                return Work(self.clock, slot.started, -1, done, -1, -1)
-            return Work(self.clock, slot.started, slot.ready, done, forward, collective)
+                return Work(self.clock, slot.started, -1, done, -1, -1, -1)
+            return Work(self.clock, slot.started, slot.ready, done, forward, collective, copy)
         begin, ready, sampled = slot.events
         if not slot.sampled or not sampled.query():
-            return Work(self.clock, slot.started, -1, done, -1, -1)
+            return Work(self.clock, slot.started, -1, done, -1, -1, -1)
         sample = round(ready.elapsed_time(sampled) * 1e6)
         forward = round(begin.elapsed_time(ready) * 1e6)
-        return Work(self.clock, slot.started, done - sample, done, forward, -1)
+        return Work(self.clock, slot.started, done - sample, done, forward, collective, copy)
 
 
-_WATCH = _Stopwatch()
+_WATCH = _Stopwatch(WORKER_PARTS)
 
 
 def _send(slot: _Slot, output: Any) -> None:
@@ -125,9 +135,11 @@ def _send(slot: _Slot, output: Any) -> None:
 def _hand_over(output: Any) -> None:
     """A step's result leaves the runner: complete, or to be fetched from the device later."""
     if hasattr(output, "get_output"):
+        _WATCH.parts.end(_WATCH.slot.step)
         setattr(output, ATTRIBUTE, _WATCH.slot)
     else:
         _send(_WATCH.slot, output)
+    _WATCH.parts.after()
 
 
 def _execute_model(original: Callback) -> Callback:
@@ -137,7 +149,7 @@ def _execute_model(original: Callback) -> Callback:
 
     @functools.wraps(original)
     def execute_model(self: Any, scheduler_output: Any, *args: Any, **kwargs: Any) -> Any:
-        start()
+        start(self, scheduler_output)
         output = original(self, scheduler_output, *args, **kwargs)
         logits()
         if output is not None:
@@ -188,26 +200,8 @@ def _get_output(original: Callback) -> Callback:
     return get_output
 
 
-def _collective(original: Callback) -> Callback:
-    is_compiling = import_module("torch").compiler.is_compiling
-
-    @functools.wraps(original)
-    def collective(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # A compiler that traces this call must see the host's call alone.
-        if is_compiling():
-            return original(self, *args, **kwargs)
-        before = monotonic_ns()
-        output = original(self, *args, **kwargs)
-        _WATCH.slot.collective += monotonic_ns() - before
-        _WATCH.collectives_seen = True
-        return output
-
-    return collective
-
-
 _RUNNER = "vllm.v1.worker.gpu_model_runner"
 _RUNNER_2 = "vllm.v1.worker.gpu.model_runner"
-_GROUP = "vllm.distributed.parallel_state:GroupCoordinator"
 
 HOOKS = (
     Hook("vllm.v1.worker.gpu_worker:Worker.execute_model", ("self", "scheduler_output"), _execute_model),
@@ -217,7 +211,4 @@ HOOKS = (
     Hook(f"{_RUNNER_2}:GPUModelRunner.sample", ("self",), _sample),
     Hook("vllm.v1.worker.gpu.async_utils:AsyncOutput.get_output", ("self",), _get_output),
     Hook("vllm.v1.worker.gpu.async_utils:AsyncPoolingOutput.get_output", ("self",), _get_output),
-    Hook(f"{_GROUP}._all_reduce_out_place", ("self", "input_"), _collective),
-    Hook(f"{_GROUP}._all_gather_out_place", ("self", "input_", "dim"), _collective),
-    Hook(f"{_GROUP}._reduce_scatter_out_place", ("self", "input_", "dim"), _collective),
 )

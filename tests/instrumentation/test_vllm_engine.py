@@ -46,7 +46,7 @@ def answers(*outputs: tuple[str, list[int], str | None]) -> Any:
 
 def result(recorder: EngineRecorder, ready: int, done: int) -> Any:
     """A ModelRunnerOutput with its worker's numbers."""
-    return SimpleNamespace(**{ATTRIBUTE: (recorder.passages.clock, 0, ready, done, 7, -1)})
+    return SimpleNamespace(**{ATTRIBUTE: (recorder.passages.clock, 0, ready, done, 7, -1, -1)})
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ import pytest
 
 from otel_attrib.instrumentation.launch import overlay
 from otel_attrib.instrumentation.shim import FAULTS, Faults, Hook
-from otel_attrib.instrumentation.vllm import SUPPORTED, server, worker
+from otel_attrib.instrumentation.torch import calls
+from otel_attrib.instrumentation.vllm import SUPPORTED, server
 from otel_attrib.instrumentation.vllm.hooks import HOOKS
 
 IDS = [hook.target for hook in HOOKS]
@@ -26,7 +27,7 @@ PASSING = [hook for hook in HOOKS if not hook.target.endswith("build_middleware_
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No torch is needed, and failures of these odd arguments are not counted as the session's."""
     compiling = SimpleNamespace(is_compiling=lambda: False)
-    monkeypatch.setattr(worker, "import_module", lambda _name: SimpleNamespace(compiler=compiling))
+    monkeypatch.setattr(calls, "import_module", lambda _name: SimpleNamespace(compiler=compiling))
     monkeypatch.setattr("otel_attrib.instrumentation.shim.FAULTS", Faults())
     monkeypatch.setattr(server, "LIVE", {})
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from otel_attrib.instrumentation.vllm import worker
+from otel_attrib.instrumentation.torch import device as torch_device
+from otel_attrib.instrumentation.vllm import torch_parts, worker
 from otel_attrib.instrumentation.vllm.worker import ATTRIBUTE, Work
 
 
@@ -56,6 +57,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> worker._Stopwatch:
     """A fresh stopwatch of a worker without a GPU."""
     made = worker._Stopwatch()
     made.looked = True
+    made.parts.on = True
     monkeypatch.setattr(worker, "_WATCH", made)
     return made
 
@@ -83,7 +85,7 @@ def test_on_a_cpu(watch: worker._Stopwatch) -> None:
     assert work.forward == work.ready - work.started >= 2_000_000
     assert work.done - work.ready >= 2_000_000
     assert watch.clock == work.clock
-    assert -1 == work.collective
+    assert (-1, -1) == (work.collective, work.copy)
 
 
 def test_the_numbers_survive_pickling_without_us(watch: worker._Stopwatch) -> None:
@@ -111,33 +113,6 @@ def test_fetched_later(watch: worker._Stopwatch) -> None:
 
     assert first.started < second.started
     assert first.ready < second.started < first.done
-
-
-def test_collectives_are_summed_per_step(watch: worker._Stopwatch, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time in collectives adds up within a step and starts anew with the next."""
-    compiling = SimpleNamespace(is_compiling=lambda: False)
-    monkeypatch.setattr(worker, "import_module", lambda _name: SimpleNamespace(compiler=compiling))
-    reduce = worker._collective(lambda *_args: time.sleep(0.001))
-    execute = worker._execute_model(lambda *_args: [reduce(None, None) for _ in range(3)] and None)
-    sample = worker._sample_tokens(lambda *_args: Output(["a"]))
-
-    sums = []
-    for _ in range(2):
-        execute(None, object())
-        sums.append(Work(*getattr(sample(None, None), ATTRIBUTE)).collective)
-
-    assert all(3_000_000 <= spent < 60_000_000 for spent in sums)
-
-
-def test_a_compiler_sees_the_hosts_call_alone(
-    watch: worker._Stopwatch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """While torch.compile traces, the collective is called without a stamp."""
-    compiling = SimpleNamespace(is_compiling=lambda: True)
-    monkeypatch.setattr(worker, "import_module", lambda _name: SimpleNamespace(compiler=compiling))
-
-    assert 5 == worker._collective(lambda _self, number: number)(None, 5)
-    assert not watch.collectives_seen
 
 
 def test_on_a_gpu(watch: worker._Stopwatch) -> None:
@@ -176,9 +151,12 @@ def test_whose_clock_counts(monkeypatch: pytest.MonkeyPatch, device: str, events
     """The host's on a CPU, the device's events on a GPU; on any other device nothing is claimed."""
     modules = {
         "vllm.platforms": SimpleNamespace(current_platform=SimpleNamespace(device_type=device)),
-        "torch": SimpleNamespace(cuda=SimpleNamespace(Event=lambda enable_timing: Event(0.0))),
+        "torch": SimpleNamespace(
+            cuda=SimpleNamespace(Event=lambda enable_timing: Event(0.0), current_device=lambda: 0)
+        ),
     }
-    monkeypatch.setattr(worker, "import_module", modules.__getitem__)
+    for module in (worker, torch_parts, torch_device):
+        monkeypatch.setattr(module, "import_module", modules.__getitem__)
     monkeypatch.setattr(worker, "_WATCH", made := worker._Stopwatch())
     worker._execute_model(lambda *_args: None)(None, object())
     worker._sample(lambda *_args: None)(None)

@@ -114,7 +114,7 @@ class Program:
     ) -> int | None:
         """Run a function where `symbol` of the library begins, or returns; None where the library lacks it.
 
-        Processes that start later are seen too. For a container's library give `/proc/<pid>/root/…`.
+        Processes that start later are seen too. A container's library lies below /proc/<pid>/root.
         """
         offset = function_offsets(library, [symbol]).get(symbol)
         if offset is None:

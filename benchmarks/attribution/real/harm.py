@@ -8,7 +8,7 @@ from pathlib import Path
 
 from otel_attrib.demo.faults import cpu_hog
 
-__all__ = ["Harm", "cpu_quota", "engine_cgroup", "hog", "packet_loss", "rank_cgroup", "slow_rank"]
+__all__ = ["Harm", "cpu_quota", "engine_cgroup", "hog", "packet_loss", "slow_rank"]
 
 CONTROLLERS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 CGROUP = "otel-attrib-real"
@@ -29,7 +29,7 @@ def engine_cgroup() -> Path:
     return _made(CGROUP)
 
 
-def rank_cgroup() -> Path:
+def _rank_cgroup() -> Path:
     """Return the folder of the cgroup that one rank alone can be put into."""
     return _made(f"{CGROUP}-rank")
 
@@ -90,7 +90,7 @@ def cpu_quota(to: Harm) -> Iterator[None]:
 def slow_rank(to: Harm) -> Iterator[None]:
     """A quota on the second tensor-parallel worker alone, in a cgroup below the engine's."""
     worker = next(pid for title, pid in sorted(to.processes.items()) if "TP1" in title)
-    with _limited(rank_cgroup(), 0.30, [worker]):
+    with _limited(_rank_cgroup(), 0.30, [worker]):
         yield
 
 

@@ -1,8 +1,8 @@
 """Run the real faults on a real vLLM, ask `otel-attrib why` and the rivals of each, and print the table.
 
 Everything happens in a network namespace of its own (packets are lost there and nowhere else) against one
-private `otel-attrib up`. The same recorded arrivals are sent to a healthy server and to the faulty one; what
-the host says meanwhile is imported with `otel-attrib import samples`, as any user would. Root is needed.
+private `otel-attrib up`, whose agent reads the host and finds the engine by itself, as at any user's. The
+same recorded arrivals are sent to a healthy server and to the faulty one. Root is needed.
 
     python benchmarks/attribution/real/run.py --repeats 2 --json build/bench/real.json
 """
@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,8 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from benchmarks.attribution.real.answer import Answered, read_answer, table
 from benchmarks.attribution.real.faults import FAULTS, Fault, Server
-from benchmarks.attribution.real.harm import Harm, engine_cgroup, rank_cgroup
-from benchmarks.attribution.real.host import HostSampler
+from benchmarks.attribution.real.harm import Harm, engine_cgroup
 from benchmarks.attribution.real.rivals import ask_rivals
 from benchmarks.attribution.real.stormlog import OUTCOMES
 from otel_attrib.demo.arrivals import Arrival, load, paced
@@ -137,8 +135,6 @@ def _repeat(folder: Path, args: argparse.Namespace, repeat: int) -> list[Answere
             has_baseline = any(fault.baseline == server for fault in chosen)
             _serve(bench, server, of_server, has_baseline, programs, model)
         service.wait_for_requests(bench.sent, 30.0)
-        for table_file in sorted(folder.glob("host-*.csv")):
-            _import_samples(service, table_file)
         bench.write()
         return [_ask(bench, fault, not args.no_rivals) for fault in chosen]
 
@@ -160,17 +156,14 @@ def _serve(
         processes = engine_processes(child.pid)
         cgroup = engine_cgroup()
         _send(bench, port, paced(load()[:WARM_UP], 8.0, SILENCE), "warm-up", "")
-        stats = [folder / "cpu.stat" for folder in (cgroup, rank_cgroup())]
-        pids = [child.pid, *processes.values()]
-        with HostSampler(bench.folder / f"host-{name}.csv", lambda: pids, stats):
-            if has_baseline:
-                bench.phases[_baseline(server)] = _phase(bench, port, bench.usual(), "baseline", "")
-            for fault in faults:
-                time.sleep(4.0)  # what the last one left in the queues is gone
-                with fault.done(Harm(processes, port, cgroup)):
-                    bench.phases[_fault(fault)] = _phase(
-                        bench, port, fault.arrivals(bench.usual()), fault.name, fault.slow_tenant
-                    )
+        if has_baseline:
+            bench.phases[_baseline(server)] = _phase(bench, port, bench.usual(), "baseline", "")
+        for fault in faults:
+            time.sleep(4.0)  # what the last one left in the queues is gone
+            with fault.done(Harm(processes, port, cgroup)):
+                bench.phases[_fault(fault)] = _phase(
+                    bench, port, fault.arrivals(bench.usual()), fault.name, fault.slow_tenant
+                )
 
 
 def _baseline(server: Server) -> str:
@@ -193,11 +186,6 @@ def _send(bench: Bench, port: int, arrivals: list[Arrival], name: str, slow: str
     late = {slow: LATE_S} if slow else {}
     write_outcomes(asyncio.run(replay(planned, port, name, late=late)), bench.folder / OUTCOMES)
     bench.sent += len(planned)
-
-
-def _import_samples(service: Service, file: Path) -> None:
-    words = [*OURS, "import", "samples", str(file), "--set", f"node={socket.gethostname()}"]
-    subprocess.run([*words, f"service={SERVICE}", "--url", service.url], check=True, capture_output=True)
 
 
 def _ask(bench: Bench, fault: Fault, beside: bool) -> Answered:

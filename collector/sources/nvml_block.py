@@ -68,10 +68,11 @@ def _memory(array: NDArray[Any]) -> Any:
 class FieldBlock(Block):
     """Field values, one `nvmlDeviceGetFieldValues` a card; columns in the order in which they were added."""
 
-    def __init__(self, function: Callable[..., int]) -> None:
-        """Take the bindings' pointer to `nvmlDeviceGetFieldValues`."""
+    def __init__(self, function: Callable[..., int], most: int) -> None:
+        """Take the bindings' pointer to `nvmlDeviceGetFieldValues`, and how many fields one call may have."""
         super().__init__()
         self._function = function
+        self._most = most
         self._asked: list[tuple[int, Any, Sequence[tuple[int, int]]]] = []
         self._calls: list[tuple[int, tuple[Any, ...], slice]] = []
         self._raw = np.zeros(0, dtype=_FIELD)
@@ -80,6 +81,8 @@ class FieldBlock(Block):
         """(n,) True where the counter has 64 bits."""
         self.plans = 0
         """How often value types were seen to change."""
+        self.refused = False
+        """A whole call failed at the last read, rather than single fields of it."""
 
     def add(self, card: int, handle: Any, fields: Sequence[tuple[int, int]]) -> slice:
         """Ask `card` for (field, scope) pairs; return their columns."""
@@ -93,14 +96,16 @@ class FieldBlock(Block):
         memory = _memory(self._raw) if self.columns else None
         start = 0
         for card, handle, fields in self._asked:
-            place = slice(start, start + len(fields))
-            if fields:
-                self._raw["field"][place] = [number for number, _ in fields]
-                self._raw["scope"][place] = [scope for _, scope in fields]
+            for first in range(0, len(fields), self._most):
+                part = fields[first : first + self._most]
+                place = slice(start, start + len(part))
+                self._raw["field"][place] = [number for number, _ in part]
+                self._raw["scope"][place] = [scope for _, scope in part]
                 at = ctypes.byref(memory, start * _FIELD.itemsize)  # type: ignore[arg-type] # a buffer: columns > 0
-                self._calls.append((card, (handle, ctypes.c_int(len(fields)), at), place))
-            start = place.stop
-        self.good = np.ones(self.columns, dtype=np.bool_)
+                self._calls.append((card, (handle, ctypes.c_int(len(part)), at), place))
+                start = place.stop
+        self._sound = np.ones(self.columns, dtype=np.bool_)
+        self.good = self._sound
         self.values = np.zeros(self.columns)
         self._types, self._codes, self._bits = self._raw["type"], self._raw["code"], self._raw["value"]
         self._plan(self._types.copy())
@@ -117,17 +122,18 @@ class FieldBlock(Block):
         """Ask every card; a card that is gone is left out from then on."""
         function = self._function
         failed = [(call, code) for call in self._calls if (code := function(*call[1]))]
-        for (card, arguments, place), code in failed:
+        self.refused = bool(failed)
+        for (card, _, place), code in failed:
             self._codes[place] = code
             if code in GONE:
-                self.gone.append(Gone(card, code))
-                self._calls.remove((card, arguments, place))
+                self._forget(card, code)
         if (self._types != self._planned).any():
             self._plan(self._types.copy())
         self.values = (self._bits & self._mask).astype(np.float64)
         if self._odd:
             _patch(self.values, self._bits, self._types)
         self.whole = not self._codes.any()
+        self.good = self._sound
         if not self.whole:
             self.good = self._codes == 0
             self._lose()
@@ -137,8 +143,14 @@ class FieldBlock(Block):
         for call in list(self._calls):
             codes = set(self._codes[call[2]].tolist()) & GONE
             if codes:
-                self.gone.append(Gone(call[0], min(codes)))
-                self._calls.remove(call)
+                self._forget(call[0], min(codes))
+
+    def _forget(self, card: int, code: int) -> None:
+        self.gone.append(Gone(card, code))
+        for call in self._calls:
+            if call[0] == card:
+                self._codes[call[2]] = code
+        self._calls = [call for call in self._calls if call[0] != card]
 
     @property
     def types(self) -> NDArray[np.uint32]:

@@ -33,7 +33,7 @@ BYTES_OUT: Final = (197, 0)
 """PCIe bytes to the card and from it, since the driver was loaded; 32 bits on some drivers."""
 
 _DEVICE_FIELDS: Final = (3, 4, 82, 83, 94, 142, 143, 145, 169, 186, 230)
-_FIELDS_A_CALL: Final = 128
+_LEAST_A_CALL: Final = 16
 _WIDE: Final = frozenset({2, 3, 4})
 
 
@@ -124,8 +124,11 @@ def _answers(library: Library, handle: Any) -> dict[tuple[int, int], Answer]:
     device = [*_DEVICE_FIELDS, *(number for numbers in REASONS.values() for number in numbers)]
     wanted = [BYTES_IN, BYTES_OUT, *((number, 0) for number in device), *wanted_link_fields()]
     found: dict[tuple[int, int], Answer] = {}
-    for start in range(0, len(wanted), _FIELDS_A_CALL):
-        found |= _ask_fields(library, handle, wanted[start : start + _FIELDS_A_CALL])
+    start = 0
+    while start < len(wanted):
+        some = wanted[start : start + library.fields_a_call]
+        found |= _ask_fields(library, handle, some)
+        start += len(some)
     return found
 
 
@@ -135,12 +138,16 @@ def _ask_fields(
     function = library.function("nvmlDeviceGetFieldValues")
     if function is None:
         return {}
-    block = FieldBlock(function)
+    block = FieldBlock(function, len(wanted))
     block.add(0, handle, wanted)
     block.seal()
     block.read()
     for gone in block.gone:
         raise library.nv.NVMLError(gone.code)
+    if block.refused and len(wanted) > 1:
+        half = len(wanted) // 2
+        library.fields_a_call = max(_LEAST_A_CALL, min(half, library.fields_a_call))
+        return _ask_fields(library, handle, wanted[:half]) | _ask_fields(library, handle, wanted[half:])
     return {
         place: Answer(int(kind), float(value))
         for place, kind, value, good in zip(wanted, block.types, block.values, block.good, strict=True)

@@ -49,7 +49,7 @@ _REPAIRS: Final[Mapping[int, Mapping[int, str]]] = MappingProxyType(
 def field_block(library: Library) -> FieldBlock | None:
     """Return an empty block; None where the driver knows no field values."""
     function = library.function("nvmlDeviceGetFieldValues")
-    return None if function is None else FieldBlock(function)
+    return None if function is None else FieldBlock(function, library.fields_a_call)
 
 
 class Counters:

@@ -36,6 +36,8 @@ class Library:
     def __init__(self, library: str | None = None, proc: Path = Path("/proc")) -> None:
         """Load `libnvidia-ml.so.1`, or the file `library` where the loader does not find it."""
         self.nv = _bindings()
+        self.fields_a_call = 128
+        """How many field values are asked for at once; less where a driver was seen to refuse so many."""
         try:
             if library is not None:
                 _load(self.nv, library)

@@ -41,6 +41,16 @@ def test_links_of_hopper(fake: Any, plain_card: Any, told_of: Any) -> None:
     assert 4.0 == told["nvlink_links", "0", ""]
 
 
+def test_a_driver_that_takes_few_fields_a_call(fake: Any, plain_card: Any, told_of: Any) -> None:
+    """The same readings in more calls."""
+    fake.script("gpus 1", *plain_card(), *hopper(18))
+    all_at_once = told_of(fake.source().read())
+    fake.script("gpus 1", *plain_card(), *hopper(18), "gpu 0 most_fields 33")
+
+    assert 18.0 == all_at_once["nvlink_links", "0", ""]
+    assert all_at_once == told_of(fake.source().read())
+
+
 def test_a_link_that_drops(
     fake: Any, plain_card: Any, told_of: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -11,6 +11,7 @@
  *     calls:  FUNCTION.ARGUMENT VALUE, e.g. clock.1 345 · memory.used 20780000000 (names below)
  *     fields: field.ID[.SCOPE] TYPE VALUE, TYPE one of double uint ulong ull sll int ushort; `fails CODE`
  *     error:  lost CODE (every call of the device returns it; 0: it is back) · fail.NAME CODE
+ *     limit:  most_fields N: a call for more field values fails as a whole
  *     growth: grow.NAME PER_SECOND adds that much a second to the fact NAME, from its own line on
  *     gpm:    gpm.METRIC VALUE: the value that nvmlGpmMetricsGet gives; cycles 248 to 256 as facts that grow
  *     proc:   process PID BYTES SM_PERCENT [INSTANCE] · clear_processes
@@ -354,6 +355,8 @@ EXPORT ret nvmlDeviceGetFieldValues(struct device *d, int n, struct field_value 
     calls++;
     if (lost_code[d->gpu]) return lost_code[d->gpu];
     if (!initialised) return 1;
+    struct fact *most = look(d->gpu, "most_fields");
+    if (most && n > most->value) return INVALID_ARGUMENT;
     for (int i = 0; i < n; i++) {
         struct field_value *f = &values[i];
         int at = f->field < MOST_FIELD && f->scope < MOST_SCOPE ? field_table[d->gpu][f->field][f->scope] : -1;

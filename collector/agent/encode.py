@@ -4,6 +4,7 @@ A gauge becomes a Gauge; a total a cumulative, monotonic Sum whose start is the 
 the reading at which it fell (a restart). Metrics of one name stand once in a request.
 """
 
+import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -25,6 +26,8 @@ from otel_attrib.schema.counters import Counter
 
 __all__ = ["MOST_POINTS", "SCOPE", "Batch", "Encoder", "attributes_of", "descriptions"]
 
+_log = logging.getLogger(__name__)
+
 SCOPE = "otel_attrib.agent"
 MOST_POINTS = 25_000
 """Of one request: about 2 MB, where other collectors take 4 MiB over gRPC."""
@@ -40,6 +43,7 @@ _GAUGE, _SUM = 5, 7
 _CUMULATIVE_MONOTONIC = b"\x10\x02\x18\x01"
 _PLANS = 64
 _SERIES = 20_000
+_DIGITS = 18
 _WHOLE = {attribute.name for attribute in ATTRIBUTES if attribute.type == "int"}
 
 
@@ -76,7 +80,14 @@ class Encoder:
             if points and (layout is before or points + values.size > MOST_POINTS):
                 yield self._request(metrics), points
                 metrics, points = {}, 0
-            for head, body in self._plan(layout).filled(times, values, self._starts):
+            try:
+                filled = list(self._plan(layout).filled(times, values, self._starts))
+            except (
+                Exception
+            ):  # what cannot be written of one read must not cost the others; the caller counts it
+                _log.exception("%d readings cannot be encoded", values.size)
+                continue
+            for head, body in filled:
                 metrics.setdefault(head, []).append(body)
             points += values.size
             before = layout
@@ -169,9 +180,10 @@ def _pairs(attributes: Mapping[str, str]) -> list[KeyValue]:
     pairs = []
     for key, value in attributes.items():
         pair = KeyValue(key=key)
-        if key in _WHOLE and value.isdecimal():
+        if key in _WHOLE and value.isdecimal() and len(value) <= _DIGITS:
             pair.value.int_value = int(value)
         else:
-            pair.value.string_value = value
+            # A name from the kernel may hold bytes that are no text.
+            pair.value.string_value = value.encode(errors="replace").decode()
         pairs.append(pair)
     return pairs

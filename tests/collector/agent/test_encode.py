@@ -196,6 +196,28 @@ def test_large_reads_become_several_requests(monkeypatch: pytest.MonkeyPatch) ->
     assert 300 == sum(map(len, times.values())) == sum(points for _, points in found)
 
 
+def test_names_that_are_no_text_are_written() -> None:
+    """A byte of a file name that is no UTF-8 becomes a question mark; a pid beyond all bounds stays text."""
+    one = series("cpu_throttled", slatag__cgroup__path="/caf\udce9", process__pid="9" * 30)
+
+    ((body, _),) = Encoder(NODE).requests([(NOON, readings_of([(one, 1.0)]))])
+    metric = ExportMetricsServiceRequest.FromString(body).resource_metrics[0].scope_metrics[0].metrics[0]
+    said = {pair.key: pair.value.string_value for pair in metric.sum.data_points[0].attributes}
+
+    assert {"slatag.cgroup.path": "/caf?", "process.pid": "9" * 30} == said
+
+
+def test_what_cannot_be_written_costs_nobody_else(caplog: pytest.LogCaptureFixture) -> None:
+    """A mistake in one source's series loses that read alone, and it is said."""
+    broken = Series(EVERY_COUNTER[0], "0", (("process.pid", 7),))  # type: ignore[arg-type] # the mistake
+    batches = [(NOON, readings_of([(broken, 1.0)])), (NOON, readings_of([(series("xid", "0"), 1.0)]))]
+
+    ((_, points),) = Encoder(NODE).requests(batches)
+
+    assert 1 == points
+    assert "1 readings cannot be encoded" in caplog.text
+
+
 def test_nothing_gathered_is_no_request() -> None:
     """An empty round sends nothing."""
     assert [] == list(Encoder(NODE).requests([]))

@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,19 @@ def _rates(value: object) -> tuple[tuple[str, float], ...]:
     return rates
 
 
+def _networks(value: object) -> tuple[tuple[str, str], ...]:
+    pairs = value.items() if isinstance(value, dict) else (word.rpartition("=")[::2] for word in _list(value))
+    named = tuple((str(network).strip(), str(name).strip()) for network, name in pairs)
+    try:
+        for network, _ in named:
+            ip_network(network)
+    except ValueError:
+        named = (("", ""),)
+    if not all(name for _, name in named):
+        raise ValueError("give network=name, such as 10.1.0.0/16=team-a")
+    return named
+
+
 def _is(
     default: Any, cast: Callable[[object], Any], meaning: str, shown: str = "", secret: bool = False
 ) -> Any:
@@ -153,6 +167,9 @@ class Settings:
         (), _rates, "time between two reads of a source, such as `nvml=100ms`; empty: its own", ""
     )
     agent_budget: float = _is(0.01, _share, "what the agent may take of one core", "1%")
+    agent_tenants: tuple[tuple[str, str], ...] = _is(
+        (), _networks, "names of networks whose traffic is told apart, such as `10.1.0.0/16=team-a`", ""
+    )
     agent_send: float = _is(5.0, _seconds, "time between two sendings of readings", "5s")
 
     def __post_init__(self) -> None:

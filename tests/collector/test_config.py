@@ -74,6 +74,19 @@ def test_rates_from_environment_and_file(tmp_path: Path) -> None:
     ).agent_every
 
 
+def test_tenants_from_environment_and_file(tmp_path: Path) -> None:
+    """Networks of both families with a name each; what is no network is refused."""
+    path = tmp_path / "settings.toml"
+    path.write_text('agent_tenants = { "10.1.0.0/16" = "a", "2001:db8::/32" = "b" }\n')
+
+    wanted = (("10.1.0.0/16", "a"), ("2001:db8::/32", "b"))
+    assert wanted == load({"OTEL_ATTRIB_CONFIG": str(path)}).agent_tenants
+    assert wanted == load({"OTEL_ATTRIB_AGENT_TENANTS": "10.1.0.0/16=a, 2001:db8::/32=b"}).agent_tenants
+    for wrong in ("team-a", "10.1.0.0/16", "10.1.0.1/16=a", "a=10.1.0.0/16"):
+        with pytest.raises(ConfigError, match="network=name"):
+            load({"OTEL_ATTRIB_AGENT_TENANTS": wrong})
+
+
 def test_environment_wins_over_file_over_default(file: Path) -> None:
     """One value from each place."""
     settings = load({"OTEL_ATTRIB_CONFIG": str(file), "OTEL_ATTRIB_HTTP_PORT": "9001"})

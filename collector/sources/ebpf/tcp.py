@@ -1,4 +1,4 @@
-"""TCP of the engine's ports as the kernel sees it: segments sent again, and the time to the first byte out.
+"""TCP of the engine's ports as the kernel sees it: packets sent again, and the time to the first byte out.
 
 The time runs from the arrival at TCP of a request's last packet to the end of the first write of the
 answer, so it holds the wait for the server to read, the work, and the write. Every packet of data starts

@@ -9,6 +9,7 @@ from otel_attrib.collector.agent.source import Series, series
 from otel_attrib.collector.sources.ebpf.engine_ports import listening_ports
 from otel_attrib.collector.sources.ebpf.loader import Program
 from otel_attrib.collector.sources.ebpf.tenants import Tenants
+from otel_attrib.config import load
 
 __all__ = ["DEFINES", "LOOK_S", "MAPS", "WatchedFlows"]
 
@@ -33,11 +34,11 @@ class WatchedFlows:
         tenants: Mapping[str, str] | None = None,
         look_s: float = LOOK_S,
     ) -> None:
-        """Watch nobody before the first `look`."""
+        """Watch nobody before the first `look`; tenants are those of the settings unless they are given."""
         self._program = program
         self._processes = processes or shared_processes()
         self._proc = proc
-        self._tenants = Tenants(tenants or {})
+        self._tenants = Tenants(dict(load().agent_tenants) if tenants is None else tenants)
         self._look_s = look_s
         self._due = float("-inf")
         self._ports: dict[int, EngineProcess] = {}

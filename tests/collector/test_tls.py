@@ -12,6 +12,8 @@ import httpx
 import pytest
 
 from otel_attrib import testing_otlp as bodies
+from otel_attrib.collector.agent.destination import destination
+from otel_attrib.collector.agent.transport import transport
 from otel_attrib.collector.signals import TRACES
 
 # Not typed: conftest modules cannot be imported.
@@ -52,6 +54,26 @@ def test_tls(serve: Serve, pair: tuple[Path, Path]) -> None:
 
     assert 200 == answer.status_code
     assert sorted([first, second]) == sorted(service.kept)
+
+
+@pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
+def test_the_agent_trusts_the_certificate_it_is_given(
+    serve: Serve, pair: tuple[Path, Path], protocol: str
+) -> None:
+    """With OTEL_EXPORTER_OTLP_CERTIFICATE its requests are kept; without it they are to be tried again."""
+    service = serve(tls_cert=str(pair[0]), tls_key=str(pair[1]))
+    port = service.grpc_port if protocol == "grpc" else service.http_port
+    environ = {"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_EXPORTER_OTLP_TIMEOUT": "5"}
+    trusting = environ | {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(pair[0])}
+    body = bodies.metrics().SerializeToString()
+    answers = []
+    for given in (trusting, environ):
+        to = transport(destination(given, f"https://localhost:{port}"))
+        answers.append(to.send(body))
+        to.close()
+
+    assert [(False, True), (True, False)] == [(answer.again, answer.kept) for answer in answers]
+    assert [body] == service.kept
 
 
 def test_plain_text_is_not_heard(serve: Serve, pair: tuple[Path, Path]) -> None:

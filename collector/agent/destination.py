@@ -49,7 +49,7 @@ def destination(environ: Mapping[str, str], endpoint: str | None = None) -> Dest
         protocol,
         _headers(environ),
         _gzip(_said(environ, "COMPRESSION"), where.hostname),
-        _said(environ, "CERTIFICATE"),
+        _certificate(_said(environ, "CERTIFICATE")),
         _timeout(_said(environ, "TIMEOUT")),
     )
 
@@ -88,6 +88,15 @@ def _gzip(said: str, host: str) -> bool:
     if said not in ("", "gzip", "none"):
         raise ConfigError(f"{_OTLP}COMPRESSION", said, "is neither gzip nor none")
     return said == "gzip" or (not said and host not in _LOOPBACK)
+
+
+def _certificate(path: str) -> str:
+    try:
+        if path:
+            open(path, "rb").close()
+    except OSError as fault:
+        raise ConfigError(f"{_OTLP}CERTIFICATE", path, f"cannot be read: {fault.strerror}") from fault
+    return path
 
 
 def _timeout(said: str) -> float:

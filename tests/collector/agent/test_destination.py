@@ -83,7 +83,13 @@ def test_a_fault_shows_no_secret(environ: Mapping[str, str], endpoint: str | Non
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("PROTOCOL", "http/json"), ("COMPRESSION", "br"), ("TIMEOUT", "soon"), ("ENDPOINT", "collector:4318")],
+    [
+        ("PROTOCOL", "http/json"),
+        ("COMPRESSION", "br"),
+        ("TIMEOUT", "soon"),
+        ("ENDPOINT", "collector:4318"),
+        ("CERTIFICATE", "/nonexistent/ca.pem"),
+    ],
 )
 def test_values_that_cannot_be_used(name: str, value: str) -> None:
     """Each is named with its value."""

@@ -67,6 +67,7 @@ static int registered[MOST_GPUS];
 /* The newest fact of each key that holds now, indexed; rebuilt whenever the time moves past a line. */
 static int table[32768];
 static int field_table[MOST_GPUS][MOST_FIELD][MOST_SCOPE];
+static int gpm_table[MOST_GPUS][MOST_FIELD]; /* of whole cards */
 static double table_from = -1, table_until = -2;
 static ret lost_code[MOST_GPUS];
 static int any_failing; /* the script has fail.NAME lines */
@@ -89,6 +90,7 @@ static unsigned hash(int gpu, const char *key) {
 static void rebuild(double now) {
     memset(table, 0xff, sizeof table);
     memset(field_table, 0xff, sizeof field_table);
+    memset(gpm_table, 0xff, sizeof gpm_table);
     memset(lost_code, 0, sizeof lost_code);
     table_from = now; table_until = 1e300;
     for (int i = 0; i < count_facts; i++) {
@@ -101,6 +103,8 @@ static void rebuild(double now) {
         if (!strcmp(facts[i].key, "lost")) lost_code[facts[i].gpu] = (ret)facts[i].value;
         if (sscanf(facts[i].key, "field.%u.%u", &field, &scope) >= 1 && field < MOST_FIELD && scope < MOST_SCOPE)
             field_table[facts[i].gpu][field][scope] = i;
+        if (sscanf(facts[i].key, "gpm.%u.%u", &field, &scope) == 1 && field < MOST_FIELD)
+            gpm_table[facts[i].gpu][field] = i;
     }
 }
 
@@ -415,14 +419,21 @@ EXPORT ret nvmlGpmMigSampleGet(struct device *d, unsigned instance, struct sampl
 EXPORT ret nvmlGpmMetricsGet(struct gpm_get *get) {
     calls++;
     if (get->version != 1) return 25;
-    double apart = get->second->at - get->first->at;
+    double now = settle(), apart = get->second->at - get->first->at;
+    if (lost_code[get->second->gpu]) return lost_code[get->second->gpu];
     for (unsigned i = 0; i < get->n; i++) {
         struct gpm_metric *m = &get->metrics[i];
         char key[40];
-        if (get->second->instance < 0) snprintf(key, sizeof key, "gpm.%u", m->metric);
-        else snprintf(key, sizeof key, "gpm.%u.%d", m->metric, get->second->instance);
-        m->code = number(get->second->gpu, key, &m->value);
-        calls--;
+        if (get->second->instance < 0) {
+            int at = m->metric < MOST_FIELD ? gpm_table[get->second->gpu][m->metric] : -1;
+            struct fact *f = at < 0 ? NULL : &facts[at];
+            m->code = f ? SUCCESS : NOT_SUPPORTED;
+            if (f) m->value = f->growth == 0 ? f->value : f->value + f->growth * (now - f->at);
+        } else {
+            snprintf(key, sizeof key, "gpm.%u.%d", m->metric, get->second->instance);
+            m->code = number(get->second->gpu, key, &m->value);
+            calls--;
+        }
         if (m->metric < 200 && apart < 0.1 - 1e-9) { m->code = 27; continue; } /* not ready: too close */
     }
     return SUCCESS;

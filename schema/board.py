@@ -82,9 +82,15 @@ def boot_name(proc: str = "/proc") -> str:
 
 
 def trusted(path: Path) -> bool:
-    """Return whether only root or this user can have written the file."""
-    seen = path.stat()
-    return S_ISREG(seen.st_mode) and seen.st_uid in (0, os.geteuid()) and not seen.st_mode & 0o022
+    """Return whether only root, this user, or whom root gave the folder can have written the file.
+
+    The last is an agent with a user of its own: root (systemd's `RuntimeDirectory=`) made the folder for it.
+    """
+    seen, folder, above = path.stat(), path.parent.stat(), path.parent.parent.stat()
+    if not S_ISREG(seen.st_mode) or seen.st_mode & 0o022:
+        return False
+    given = above.st_uid == 0 and not (above.st_mode | folder.st_mode) & 0o022
+    return seen.st_uid in (0, os.geteuid()) or (given and seen.st_uid == folder.st_uid)
 
 
 class Writer:

@@ -56,3 +56,16 @@ def test_a_window(run: Run) -> None:
 def test_a_dimension_that_is_none(run: Run) -> None:
     """A condition on what requests do not have is the user's mistake."""
     assert "no dimension 'card' here" in run("evidence", "--where", "card=0", code=2)
+
+
+def test_the_same_in_sql(run: Run) -> None:
+    """The views are asked with `sql` like any table, and say what the command says."""
+    told = run(
+        "sql",
+        "SELECT counter, round(value, 6) AS grown, coverage FROM window_evidence("
+        "from = '2026-05-01 12:00:00', to = '2026-05-01 12:01:00', nodes = ['n1'])",
+        "--format",
+        "JSONEachRow",
+    )
+
+    assert {"counter": "run_queue_wait", "grown": 4.8, "coverage": 1} == json.loads(told)

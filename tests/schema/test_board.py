@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from otel_attrib.schema.board import FIELDS, SLOTS, Reader, Writer, places
+from otel_attrib.schema.board import FIELDS, SLOTS, Reader, Writer, places, trusted
 
 MS = 1_000_000
 CLOCK, WAIT = FIELDS.index("gpu_clock"), FIELDS.index("run_queue_wait")
@@ -151,6 +151,19 @@ def test_who_may_have_written_it(path: Path) -> None:
 
     with pytest.raises(ValueError, match="others may write"):
         Reader(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user's file takes root to make")
+def test_an_agent_with_a_user_of_its_own(path: Path, tmp_path: Path) -> None:
+    """Another user's file is believed in a folder that root made for that user, and nowhere else."""
+    filled(path, 3)
+    os.chown(path, 65534, 65534)
+    assert not trusted(path)
+
+    os.chown(path.parent, 65534, 65534)
+    assert trusted(path)
+    tmp_path.chmod(0o777)
+    assert not trusted(path)
 
 
 def test_no_board_and_no_board_of_ours(tmp_path: Path) -> None:

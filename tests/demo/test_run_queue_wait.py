@@ -131,8 +131,8 @@ def test_both_see_a_fault_of_the_cpu_and_agree(vllm: Path, model: Path, tmp_path
         asyncio.run(replay(planned, port, "warm-up"))
         waits = Waits(source, core)
         stack.callback(waits.close)
-        for name, fault in faults.items():
-            with fault(processes):
+        for name, harm in faults.items():
+            with harm(processes):
                 before, began = waits.read(), time.monotonic()
                 asyncio.run(replay(planned, port, name))
                 after, took = waits.read(), time.monotonic() - began

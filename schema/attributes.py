@@ -384,6 +384,13 @@ ACTIVITY = _add(
     "What a step's time on a device went to: compute, memory, collective, copy, idle",
     where="metric",
 )
+RANK = _add(
+    "slatag.rank",
+    "int",
+    "",
+    "Rank of a process among its engine's, as torch.distributed counts",
+    where="metric",
+)
 PROFILE_OUTCOME = _add(
     "slatag.profile.outcome",
     "string",
@@ -423,6 +430,9 @@ COPY_DIRECTION = _add(
 )
 NCCL_CALL = _add(
     "slatag.nccl.call", "string", "", "NCCL call: all_reduce, all_gather, …, group_end", where="metric"
+)
+SERVER_ADDRESS = _add(
+    "server.address", "string", "", "Host of a page of metrics that is not on this node", _SEMCONV, "metric"
 )
 SERVER_PORT = _add("server.port", "int", "", "Port on which an engine serves requests", _SEMCONV, "metric")
 FLOW = _add(

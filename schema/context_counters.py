@@ -282,6 +282,24 @@ CONTEXT: Final = (
         "scheduler",
         "prompt tokens found cached",
     ),
+    _host(
+        "scrape_success",
+        "slatag.scrape.success",
+        "1",
+        "cpu",
+        "1: the Prometheus page at `server.port` answered",
+        most=1.0,
+    ),
+    _host(
+        "scrape_unknown", "slatag.scrape.unknown", "{sample}", "cpu", "samples of it that no mapping declares"
+    ),
+    _host(
+        "scrape_late",
+        "slatag.scrape.late",
+        "{sample}",
+        "cpu",
+        "samples of it that were left out because their own timestamps are old",
+    ),
     _host_total("agent_cpu", "slatag.agent.cpu_time", "s", "cpu", "CPU time of the agent itself"),
     _host_total(
         "agent_lost", "slatag.agent.lost", "{reading}", "cpu", "readings that were not sent, by `error.type`"

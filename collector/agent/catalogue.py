@@ -24,6 +24,7 @@ SOURCES: Final[Mapping[str, str]] = MappingProxyType(
         "network": "network:Network",
         "tcp_connections": "tcp_connections:TcpConnections",
         "clock": "clock:Clock",
+        "scrape": "scrape.source:Scrape",
         "tcp": "ebpf.tcp:Tcp",
         "tc_ingress": "ebpf.ingress:Ingress",
         "cuda": "ebpf.cuda:Cuda",

@@ -12,6 +12,7 @@ from otel_attrib.collector.agent.resource import node_resource
 from otel_attrib.collector.agent.sink import Sink
 from otel_attrib.collector.agent.source import Unavailable
 from otel_attrib.collector.agent.transport import Transport
+from otel_attrib.collector.sources.scrape.endpoints import shared_endpoints
 from otel_attrib.config import Settings
 
 __all__ = ["NodeAgent"]
@@ -31,6 +32,7 @@ class NodeAgent:
         sources: Makers | None = None,
     ) -> None:
         """Send through `to`; not `alone` in its process, only its own threads count as its cost."""
+        shared_endpoints().give(settings.scrape, settings.scrape_token)
         self.export = Export(to, node_resource(environ), settings.agent_send)
         self._board = _board()
         self._presence: Presence | None = None

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from otel_attrib.collector.agent.readings import Readings
 from otel_attrib.collector.agent.source import Unavailable
+from otel_attrib.collector.sources.claims import Claims
 from otel_attrib.collector.sources.nvml_activity import Activity
 from otel_attrib.collector.sources.nvml_block import Gone
 from otel_attrib.collector.sources.nvml_card import Card, mig_changed, open_card
@@ -83,6 +84,7 @@ class Nvml:
         self._library = Library(library)
         self._notices = Notices()
         self._joined = Joined()
+        self._claims = Claims()
         self._status = Status()
         self._cards: dict[int, Card] = {}
         self._lost: dict[int, str] = {}
@@ -112,11 +114,14 @@ class Nvml:
                 told += due.part.read(now)
                 if due.part.gone:
                     self._lose(due.part)
-        return self._joined.readings(told + self._xids.read())
+        readings = self._joined.readings(told + self._xids.read())
+        self._claims.given(readings.layout)
+        return readings
 
     def close(self) -> None:
         """Let go of samples and events, and shut NVML down."""
         self._release()
+        self._claims.release()
         self._library.close()
 
     def _open(self, index: int) -> None:

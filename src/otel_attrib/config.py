@@ -171,6 +171,10 @@ class Settings:
         (), _networks, "names of networks whose traffic is told apart, such as `10.1.0.0/16=team-a`", ""
     )
     agent_send: float = _is(5.0, _seconds, "time between two sendings of readings", "5s")
+    scrape: tuple[str, ...] = _is(
+        (), _list, "Prometheus pages that the agent reads too, such as `http://127.0.0.1:9400`", ""
+    )
+    scrape_token: str = _is("", _text, "bearer token sent to the pages of `scrape`; empty: none", secret=True)
 
     def __post_init__(self) -> None:
         """Refuse a certificate without its key, and files that cannot be read."""
@@ -240,7 +244,7 @@ _HEAD = f"""\
 
 <!-- Generated from src/otel_attrib/config.py by `make docs`; do not edit. -->
 
-What `otel-attrib up` and, of those that begin with `agent`, `otel-attrib agent` read.
+What `otel-attrib up` and, of those that begin with `agent` or `scrape`, `otel-attrib agent` read.
 The environment wins over the TOML file that `{CONFIG}` names, and the file over the default;
 options of the command line win over all of them.
 Sizes take `KiB`, `MiB`, `GiB`; times take `ms`, `s`, `m`, `h`, `d`.

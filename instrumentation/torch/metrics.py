@@ -20,7 +20,7 @@ from otel_attrib.instrumentation.shim import ENDPOINT
 from otel_attrib.instrumentation.torch.parts import StepParts
 from otel_attrib.instrumentation.torch.shares import Shares
 from otel_attrib.instrumentation.torch.window import ProfileWindows
-from otel_attrib.schema.attributes import ACTIVITY, HW_ID, PROCESS_PID, PROFILE_OUTCOME, SOURCE
+from otel_attrib.schema.attributes import ACTIVITY, HW_ID, PROCESS_PID, PROFILE_OUTCOME, RANK, SOURCE
 
 __all__ = ["METRICS", "TorchMetrics", "metric_reader"]
 
@@ -63,6 +63,7 @@ class TorchMetrics:
         windows: ProfileWindows | None,
         service: str,
         device: str = "",
+        rank: int | None = None,
         reader: Callable[[], MetricReader | None] | None = None,
     ) -> None:
         """Report as `service`; `device` is the card's `hw.id`, empty where the host computes."""
@@ -73,6 +74,8 @@ class TorchMetrics:
         self.collect: Callable[[], Any] | None = None
         self._shares: list[Shares] = []
         self._labels: dict[str, Any] = {PROCESS_PID: os.getpid(), SOURCE: "torch"}
+        if rank is not None:
+            self._labels[RANK] = rank
         if device:
             self._labels[HW_ID] = device
 

@@ -62,7 +62,8 @@ class WorkerParts:
             self._before = guarded("torch window opens", windows.before)
             self._after = guarded("torch window closes", windows.after)
         card = _card() if device == "cuda" else ""
-        background.every_tick(TorchMetrics(self.parts, self.windows, "vllm", card).tick)
+        rank = getattr(worker, "rank", None)
+        background.every_tick(TorchMetrics(self.parts, self.windows, "vllm", card, rank).tick)
 
     def _configure(self, config: Any, device: str) -> None:
         limits = config.scheduler_config

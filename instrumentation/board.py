@@ -130,13 +130,10 @@ def _read(stretches: Sequence[Stretch], coverages: list[float]) -> dict[str, flo
 def _of_cards(cards: Sequence[dict[str, float]]) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, attribute in _MEANS.items():
-        values = [card[name] for card in cards if name in card]
-        if values:
+        if values := [card[name] for card in cards if name in card]:
             found[attribute] = sum(values) / len(values)
-    clocks = [card["gpu_clock"] for card in cards if "gpu_clock" in card]
-    if clocks:
+    if clocks := [card["gpu_clock"] for card in cards if "gpu_clock" in card]:
         found[names.SM_CLOCK_MHZ] = min(clocks)
-    throttled = [card["gpu_throttled"] for card in cards if "gpu_throttled" in card]
-    if throttled:
+    if throttled := [card["gpu_throttled"] for card in cards if "gpu_throttled" in card]:
         found[names.GPU_THROTTLED] = min(1.0, max(throttled))
     return found

@@ -250,11 +250,11 @@ class Reader:
 
     def _stretch(self, ring: _Ring, start: int, end: int) -> Stretch | None:
         head = self._words[ring.head]
-        oldest = max(0, head - SLOTS + _GUARD)
+        oldest = head - SLOTS + _GUARD if head > SLOTS - _GUARD else 0
         if head - oldest < 2:
             return None
-        begin = max(start, ring.times[oldest % SLOTS])
-        until = min(end, ring.times[(head - 1) % SLOTS])
+        first, last = ring.times[oldest % SLOTS], ring.times[(head - 1) % SLOTS]
+        begin, until = first if first > start else start, last if last < end else end
         left = self._at(ring, begin, oldest, head) if until > begin else None
         right = self._at(ring, until, oldest, head) if left else None
         return (
@@ -269,12 +269,12 @@ class Reader:
         if oldest < lap and (head == lap or time <= ring.times[0]):
             right = lap - SLOTS + bisect_left(ring.times, time, oldest % SLOTS, SLOTS)
         else:
-            right = lap + bisect_left(ring.times, time, max(0, oldest - lap), head - lap)
-        right = min(max(right, oldest + 1), head - 1)
+            right = lap + bisect_left(ring.times, time, oldest - lap if oldest > lap else 0, head - lap)
+        right = oldest + 1 if right <= oldest else head - 1 if right >= head else right
         before, after = self._slot(ring, right - 1), self._slot(ring, right)
         if before is None or after is None or not before[1] <= time <= after[1]:
             return None
-        return before, after, (time - before[1]) / max(1, after[1] - before[1])
+        return before, after, (time - before[1]) / (after[1] - before[1] or 1)
 
     def _slot(self, ring: _Ring, number: int) -> _Slot | None:
         at = ring.at + number % SLOTS * _SLOT
@@ -290,17 +290,18 @@ def _difference(ring: _Ring, left: _Bracket, right: _Bracket, begin: int, until:
         name: lower[n] + far * (higher[n] - lower[n]) - low[n] - near * (high[n] - low[n])
         for name, n in ring.columns
     }
-    read = min(1.0, known * 1e9 / (until - begin))
-    return Stretch(known, _inside(left, right, begin, until) * read / length, grown)
+    read = known * 1e9 / (until - begin)
+    inside = _inside(left, right, begin, until)
+    return Stretch(known, inside * (read if read < 1 else 1.0) / length, grown)
 
 
 def _inside(left: _Bracket, right: _Bracket, begin: int, until: int) -> float:
     """Return the ns from `begin` to `until`, those at the edges weighted by their share of the gap there."""
     first, second, third, fourth = left[0][1], left[1][1], right[0][1], right[1][1]
     if first == third:
-        return (until - begin) ** 2 / max(1.0, second - first)
-    edges = (second - begin) ** 2 / max(1.0, second - first), (until - third) ** 2 / max(1.0, fourth - third)
-    return third - second + sum(edges)
+        return (until - begin) ** 2 / (second - first or 1)
+    edges = (second - begin) ** 2 / (second - first or 1) + (until - third) ** 2 / (fourth - third or 1)
+    return third - second + edges
 
 
 def _text(raw: bytes) -> str:

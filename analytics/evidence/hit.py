@@ -204,8 +204,8 @@ def _weights(rows: Rows, chosen_rows: Flags, codes: Ints, chosen: Ints, grid: Gr
 def devices_of(groups: tuple[Group, ...], known: tuple[Place, ...]) -> list[list[Place]]:
     """Return the places of each group's devices among those that were read.
 
-    A set may be written `GPU-0,GPU-1`, `0,1` or `node3:0,1`. Where none of it is known by that name, all
-    devices of the node stand for it.
+    A set may be written `GPU-0,GPU-1`, `0,1` or `node3:0,1`; a MIG instance `0:2` brings its card. Where none
+    of it is known by that name, all devices of the node stand for it.
     """
     on_node: dict[str, list[Place]] = {}
     for place in known:
@@ -214,5 +214,6 @@ def devices_of(groups: tuple[Group, ...], known: tuple[Place, ...]) -> list[list
 
 
 def _match(group: Group, beside: list[Place]) -> list[Place]:
-    wanted = set(group.devices) | {f"GPU-{device}" for device in group.devices}
+    named = {*group.devices, *(device.partition(":")[0] for device in group.devices)}
+    wanted = named | {f"GPU-{device}" for device in named}
     return [place for place in beside if place[1] in wanted] or beside

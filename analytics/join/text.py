@@ -26,6 +26,8 @@ def lines(told: RequestEvidence) -> list[str]:
 
 def headline(told: RequestEvidence) -> str:
     """Return the answer: what was most unusual and where, or that nothing was."""
+    if not told.stretches:
+        return "evidence: no time of this request was observed, so no reading is its"
     if not told.findings:
         return f"evidence: no counter of {told.node or 'its node (unknown)'} was read in that time"
     judged = [each for each in _covered(told.findings) if each.z is not None]

@@ -57,6 +57,8 @@ class _Own:
 def request_evidence(store: Store, request: Mapping[str, Any]) -> RequestEvidence:
     """Join one row of `requests` with the counters of its cards and hosts, and with its controls."""
     stretches = stretches_of(request)
+    if not stretches:
+        return _without_time(request)
     own = _own(store, request, stretches)
     found = join(own.readings, own.places, *_bounds(stretches), own.slack)
     earlier, before = _before(store, request, own)
@@ -80,6 +82,12 @@ def request_evidence(store: Store, request: Mapping[str, Any]) -> RequestEvidenc
         engines=engines,
         samples=own.samples,
     )
+
+
+def _without_time(request: Mapping[str, Any]) -> RequestEvidence:
+    """Return nothing of a request of which no time was observed."""
+    engine = engine_of(request)
+    return RequestEvidence(engine.node, (), False, (), (), missing_of(()), {}, (), 0, 0, 0)
 
 
 def _own(store: Store, request: Mapping[str, Any], stretches: Sequence[Stretch]) -> _Own:

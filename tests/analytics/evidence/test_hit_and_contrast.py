@@ -73,6 +73,13 @@ def test_devices_by_name_or_number(words: tuple[str, ...]) -> None:
     assert [[("node0", "GPU-0"), ("node0", "GPU-1")]] == devices_of((Group("node0", words, ""),), known)
 
 
+def test_a_mig_instance_brings_its_card() -> None:
+    """What an instance's card does bears on it; its other instances do not."""
+    known = (("node0", "0"), ("node0", "1"), ("node0", "1:2"), ("node0", "1:3"))
+
+    assert [[known[1], known[2]]] == devices_of((Group("node0", ("1:2",), ""),), known)
+
+
 def test_unknown_devices_are_the_nodes() -> None:
     """Where no card is named, all of the node's stand for the engine."""
     known = (("node0", "GPU-0"), ("node0", "GPU-1"), ("node1", "GPU-0"))

@@ -115,6 +115,17 @@ def test_nothing_was_read(
     assert "`otel-attrib agent` on n1" in text
 
 
+def test_a_request_without_any_time(
+    store: Store, put_requests: Put, request_row: Callable[..., dict[str, Any]]
+) -> None:
+    """A request of which nothing was timed has no stretch to read in: that is said, and nothing fails."""
+    nothing = {name: None for name in request_row(8, 0) if name.endswith("_us") and name != "time_us"}
+    row = request_row(8, 0, **nothing)
+    put_requests(row, request_row(9, 0))
+
+    assert "no time of this request was observed" in lines(evidence(store, row))[0]
+
+
 def test_cards_of_a_node_whose_clock_is_unknown(
     store: Store, put_samples: Put, put_requests: Put, request_row: Callable[..., dict[str, Any]]
 ) -> None:

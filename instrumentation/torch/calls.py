@@ -21,10 +21,12 @@ COLLECTIVES: Final = {
     "broadcast": ("tensor",),
     "all_gather": ("tensor_list", "tensor"),
     "all_gather_into_tensor": ("output_tensor", "input_tensor"),
+    "all_gather_single": ("output_tensor", "input_tensor"),
     "gather": ("tensor",),
     "scatter": ("tensor",),
     "reduce_scatter": ("output", "input_list"),
     "reduce_scatter_tensor": ("output", "input"),
+    "reduce_scatter_single": ("output", "input"),
     "all_to_all": ("output_tensor_list", "input_tensor_list"),
     "all_to_all_single": ("output", "input"),
     "send": ("tensor",),
@@ -33,7 +35,7 @@ COLLECTIVES: Final = {
     "irecv": ("tensor",),
     "barrier": ("group",),
 }
-"""Entry points of `torch.distributed` to its process groups, with their leading parameters."""
+"""Entry points of `torch.distributed` to its process groups and how they begin; no release has all."""
 
 
 def timed(parts: StepParts, name: str, original: Callback, size: Callable[..., int]) -> Callback:
@@ -90,6 +92,7 @@ def watch_collectives(parts: StepParts, patches: Patches) -> None:
     hooks = [
         Hook(f"torch.distributed:{name}", parameters, _wrapper(parts))
         for name, parameters in COLLECTIVES.items()
+        if hasattr(distributed, name)
     ]
     patches.install(distributed, hooks)
 

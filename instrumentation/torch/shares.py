@@ -17,6 +17,8 @@ _BUSY: Final = ACTIVITIES[:-1]
 _ANNOTATIONS = frozenset(
     {"user_annotation", "gpu_user_annotation", "python_function", "cuda_runtime", "cuda_driver"}
 )
+_BACKEND = re.compile(r"^(gloo|mpi|nccl|ucc|xccl):")
+"""A backend's annotation of its own work: on a host the only trace of the waiting in a collective."""
 _HOST_COLLECTIVE = re.compile(
     r"c10d|gloo:|nccl:|mpi:|\bshm_|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast_$",
     re.IGNORECASE,
@@ -53,9 +55,10 @@ def events_of(result: Any) -> list[Event]:
 
 def _event(event: Any) -> Event | None:
     kind = event.activity_type()
-    if kind in _ANNOTATIONS or event.duration_ns() <= 0:
-        return None
     host = event.device_type().name == "CPU"
+    work = kind not in _ANNOTATIONS or (host and _BACKEND.search(event.name()))
+    if not work or event.duration_ns() <= 0:
+        return None
     activity = _of_operator(event.name()) if host else _of_device(kind, event.name())
     start = event.start_ns()
     return Event(activity, -1 if host else event.device_index(), start, start + event.duration_ns())

@@ -18,7 +18,7 @@ class ProcessTotals:
 
     def __init__(self, process: EngineProcess) -> None:
         """Make the series that every process has."""
-        self._process = process
+        self.process = process
         self._wait = self._series("run_queue_wait")
         self._count = self._series("run_queue_waits")
         self._p99 = self._series("run_queue_wait_p99")
@@ -45,4 +45,4 @@ class ProcessTotals:
         return [(time_series, ns / 1e9), (count_series, float(count))]
 
     def _series(self, key: str, **attributes: str) -> Series:
-        return process_series(key, self._process, slatag__source="ebpf", **attributes)
+        return process_series(key, self.process, slatag__source="ebpf", **attributes)

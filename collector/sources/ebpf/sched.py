@@ -106,6 +106,7 @@ class Sched:
         self._listed_ns = 0
         self._highest = Highest()
         self._lost: tuple[int, ...] = (0, 0)
+        self._told: set[str] = set()
         self.program, registers = load_sched(by_registers)
         self._first_call = OUTSIDE if registers else UNKNOWN
         self._claiming = claiming
@@ -151,8 +152,11 @@ class Sched:
         for key in current.keys() - self._watched.keys():
             for old in [each for each in self._watched if each[0] == key[0]]:  # its pid is used again
                 self._drop(old)
-            self._watch(current[key])
-            self._watched[key] = ProcessTotals(current[key])
+            if self._watch(current[key]):
+                self._watched[key] = ProcessTotals(current[key])
+        for key, totals in self._watched.items():
+            if key in current and current[key].role != totals.process.role:  # known better by now
+                self._watched[key] = ProcessTotals(current[key])
         now = self._clock_ns()
         if now - self._listed_ns > _RELIST_S * 1e9:
             self._listed_ns = now
@@ -160,19 +164,32 @@ class Sched:
                 self._list_threads(pid)
         return list(self._watched.keys() - current.keys())
 
-    def _watch(self, process: EngineProcess) -> None:
+    def _watch(self, process: EngineProcess) -> bool:
         # In this order: a thread that begins after `watched` is seen by the kernel, one before it is listed.
-        self.program.maps["queued"].put((process.pid,), (0,) * (SLOTS + 2))
-        self.program.maps["watched"].put((process.pid,), (1,))
+        try:
+            self.program.maps["queued"].put((process.pid,), (0,) * (SLOTS + 2))
+            self.program.maps["watched"].put((process.pid,), (1,))
+        except OSError:
+            self._full(f"{_SIZES['PROCESSES']} processes")
+            return False
         self._list_threads(process.pid)
+        return True
 
     def _list_threads(self, pid: int) -> None:
         try:
             tids = os.listdir(self._proc / str(pid) / "task")
         except OSError:  # ended meanwhile
             return
-        for tid in map(int, tids):
-            self.program.maps["threads"].put_new((tid,), (pid, self._first_call, 0, 0, 0))
+        try:
+            for tid in map(int, tids):
+                self.program.maps["threads"].put_new((tid,), (pid, self._first_call, 0, 0, 0))
+        except OSError:
+            self._full(f"{_SIZES['THREADS']} threads")
+
+    def _full(self, most: str) -> None:
+        if most not in self._told:
+            self._told.add(most)
+            _log.warning("sched: more than %s: the time of the others is missing", most)
 
     def _drop(self, key: tuple[int, int]) -> None:
         """Forget a process, in the kernel as well."""

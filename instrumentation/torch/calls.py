@@ -44,12 +44,9 @@ def timed(parts: StepParts, name: str, original: Callback, size: Callable[..., i
     handle = getattr(import_module("torch.distributed"), "Work", ())
 
     def finish(mark: Any, result: Any, args: Any, kwargs: Any) -> None:
-        moved = 0
-        try:
-            if mark[2] is not None:  # no part within a part
-                moved = size(result, *args, **kwargs)
-        finally:
-            parts.leave(mark, moved, timed=not isinstance(result, handle))
+        parts.leave(mark, 0, not isinstance(result, handle))
+        if mark[2] is not None:  # no part within a part
+            mark[0].bytes[name] += size(result, *args, **kwargs)
 
     enter, leave = parts.guarded_enter, guarded(f"torch {name}", finish)
 
@@ -74,14 +71,20 @@ def timed(parts: StepParts, name: str, original: Callback, size: Callable[..., i
 
 def largest_bytes(result: Any, *args: Any, **kwargs: Any) -> int:
     """Bytes of the largest thing that a call was given or gave back: a tensor, or a list of them together."""
-    return max(_bytes(thing) for thing in (result, *args, *kwargs.values()))
+    most = _bytes(result)
+    for thing in args:
+        most = max(most, _bytes(thing))
+    for thing in kwargs.values():
+        most = max(most, _bytes(thing))
+    return most
 
 
 def _bytes(thing: Any) -> int:
-    if isinstance(thing, list | tuple):
-        return sum(_bytes(one) for one in thing)
-    size = getattr(thing, "nbytes", 0)
-    return size if isinstance(size, int) else 0
+    if thing is None:
+        return 0
+    if type(thing) in (list, tuple):
+        return sum(map(_bytes, thing))
+    return getattr(thing, "nbytes", 0)  # type: ignore[no-any-return] # a tensor's own
 
 
 def watch_collectives(parts: StepParts, patches: Patches) -> None:

@@ -147,12 +147,13 @@ class StepParts:
         step = self.step
         if step is None or get_ident() != self.thread:
             return None
-        step.open[name] += 1
-        if step.open[name] > 1:
+        within = step.open[name]
+        step.open[name] = within + 1
+        if within:
             return step, name, None
         return step, name, monotonic_ns() if self.events is None else self.events.mark()
 
-    def leave(self, mark: tuple[Step, str, Any] | None, size: int = 0, *, timed: bool = True) -> None:
+    def leave(self, mark: tuple[Step, str, Any] | None, size: int = 0, timed: bool = True) -> None:
         """End a part that moved `size` bytes; not `timed`: it goes on without this thread."""
         if mark is None:
             return

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
 
-from otel_attrib.instrumentation.shim import Callback, Hook, Patches, guarded
+from otel_attrib.instrumentation import shim
+from otel_attrib.instrumentation.shim import Callback, Hook, Patches
 from otel_attrib.instrumentation.torch.parts import StepParts
 
 __all__ = ["COLLECTIVES", "largest_bytes", "timed", "watch_collectives"]
@@ -42,20 +43,24 @@ def timed(parts: StepParts, name: str, original: Callback, size: Callable[..., i
     """Return `original`, each call counted as part `name` of `size(result, *args, **kwargs)` bytes."""
     compiling = import_module("torch").compiler.is_compiling
     handle = getattr(import_module("torch.distributed"), "Work", ())
+    enter, leave = parts.enter, parts.leave
+    label, off = f"torch {name}", False
 
-    def finish(mark: Any, result: Any, args: Any, kwargs: Any) -> None:
-        parts.leave(mark, 0, not isinstance(result, handle))
-        if mark[2] is not None:  # no part within a part
-            mark[0].bytes[name] += size(result, *args, **kwargs)
-
-    enter, leave = parts.guarded_enter, guarded(f"torch {name}", finish)
+    def failed(error: Exception) -> None:
+        nonlocal off
+        shim.FAULTS.count(label, error)
+        off = shim.FAULTS.exhausted(label)
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        # A compiler that traces this call must see the host's call alone.
-        if compiling():
+        # A compiler that traces this call must see the host's call alone. Not `guarded`: frames cost here.
+        if compiling() or off:
             return original(*args, **kwargs)
-        mark = enter(name)
+        try:
+            mark = enter(name)
+        except Exception as error:
+            failed(error)
+            mark = None
         if mark is None:
             return original(*args, **kwargs)
         try:
@@ -63,7 +68,12 @@ def timed(parts: StepParts, name: str, original: Callback, size: Callable[..., i
         except BaseException:
             parts.guarded_leave(mark)
             raise
-        leave(mark, result, args, kwargs)
+        try:
+            leave(mark, 0, not isinstance(result, handle))
+            if mark[2] is not None:  # no part within a part
+                mark[0].bytes[name] += size(result, *args, **kwargs)
+        except Exception as error:
+            failed(error)
         return result
 
     return call
@@ -84,7 +94,7 @@ def _bytes(thing: Any) -> int:
         return 0
     if type(thing) in (list, tuple):
         return sum(map(_bytes, thing))
-    return getattr(thing, "nbytes", 0)  # type: ignore[no-any-return] # a tensor's own
+    return getattr(thing, "nbytes", 0)
 
 
 def watch_collectives(parts: StepParts, patches: Patches) -> None:

@@ -1,10 +1,10 @@
 """`torch.profiler` for one step in many, within a share of the time, turned into shares elsewhere.
 
 A window opens before a step and closes with it; on a device it closes at the first later step that finds
-the device past it, because nothing is ever waited for. What opening and closing cost the engine's thread,
-and reading the events another one, is measured: the next window waits until all of it is at most `share` of
-the time. There is none while the engine is loaded or a CUDA graph is captured, nor beside somebody else's
-profile; each time it is counted why.
+the device past it, because nothing is ever waited for. Its cost is the time from before it opens until it
+is closed, in which the step is slower, and the other thread's for reading it; the next window waits until
+all of that is at most `share` of the time. There is none while the engine is loaded or a CUDA graph is
+captured, nor beside somebody else's profile; each time it is counted why.
 """
 
 import os
@@ -64,7 +64,7 @@ class ProfileWindows:
         self._step = 0
         self._open: Any = None
         self._opened = 0
-        self._begun = 0
+        self._since = self._begun = 0
         self._passed: Any = None
         self._rest_until = 0
         self._results: deque[tuple[Any, int, int]] = deque(maxlen=16)
@@ -117,14 +117,13 @@ class ProfileWindows:
         return "other_profiler" if _somebody_profiles() else None
 
     def _begin(self) -> None:
-        before = self.clock()
         self._passed = None
+        self._since = self.clock()
         window = self.profiler()
         window.__enter__()
         self._open = window
         self._opened = self._step
         self._begun = time_ns()  # the profiler's clock is the wall's
-        self._charge(self.clock() - before)
 
     def _look(self) -> None:
         """A window that waits for its device: close it once that is past the window's step."""
@@ -135,18 +134,19 @@ class ProfileWindows:
 
     def _end(self, outcome: str) -> None:
         window, self._open = self._open, None
-        end, before = time_ns(), self.clock()
+        end = time_ns()
         # A profile of a device would wait for it when it is closed.
         window.use_device = None
         try:
             window.__exit__(None, None, None)
         except BaseException:
             self.outcomes["failed"] += 1
+            self._charge(self.clock() - self._since)
             raise
         self.outcomes[outcome] += 1
         if outcome == "taken":
             self._results.append((window.kineto_results, self._begun, end))
-        self._charge(self.clock() - before)
+        self._charge(self.clock() - self._since)
 
     def _charge(self, ns: int) -> None:
         """Add to what windows cost; the next may open when it is the allowed share of the time since."""

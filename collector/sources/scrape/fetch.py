@@ -87,13 +87,16 @@ class Page:
 
     def _answer(self, until: float) -> Fetched:
         connection = self._connection or self._connected(until)
-        self._wait(connection, until)
+        if connection.sock is None:  # the server ended it after its answer
+            connection.connect()
+        wait = _Patience(connection.sock, until)
+        wait()
         connection.request("GET", self._target.path, headers=self._headers)
-        self._wait(connection, until)
-        response = connection.getresponse()
-        body = self._body(connection, response, until)
-        self._check(response)
-        kind = response.headers.get_content_type()
+        wait()
+        with connection.getresponse() as response:
+            self._check(response)
+            body = self._body(response, wait)
+            kind = response.headers.get_content_type()
         text = body.decode("utf-8", errors="replace")
         if kind == "text/html" or text.lstrip()[:1] == "<":
             raise self._unreadable("answers with a web page, not with metrics")
@@ -109,17 +112,7 @@ class Page:
         self._connection.connect()
         return self._connection
 
-    def _wait(self, connection: http.client.HTTPConnection, until: float) -> None:
-        """Let the next call on the socket take no longer than is left."""
-        left = until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        if isinstance(connection.sock, socket.socket):
-            connection.sock.settimeout(left)
-
-    def _body(
-        self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse, until: float
-    ) -> bytes:
+    def _body(self, response: http.client.HTTPResponse, wait: "_Patience") -> bytes:
         coding = (response.getheader("Content-Encoding") or "identity").strip().lower()
         if coding != "identity" and coding not in _UNPACK:
             raise self._unreadable(f"answers in {coding}, which is not asked for")
@@ -131,7 +124,7 @@ class Page:
             size += len(plain)
             if size > self._limit:
                 raise self._unreadable(f"answers with more than {self._limit >> 20} MiB")
-            self._wait(connection, until)
+            wait()
         return b"".join(pieces)
 
     def _check(self, response: http.client.HTTPResponse) -> None:
@@ -149,9 +142,25 @@ class Page:
         return Unreadable(f"{self._target.where}: {why}")
 
 
+class _Patience:
+    """Lets the next call on a socket take no longer than is left of the time for the whole answer."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock = sock
+        self._until = until
+
+    def __call__(self) -> None:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+
+
 def _words(fault: Exception) -> str:
     if isinstance(fault, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {fault.verify_message}"
+    if isinstance(fault, zlib.error):
+        return "its packing is broken"
     if isinstance(fault, OSError):
         return fault.strerror or str(fault) or type(fault).__name__
     return f"no HTTP: {type(fault).__name__}"

@@ -45,7 +45,7 @@ class Metric:
     fixed: Table[str, str]
     """Attributes that every sample of it has."""
     bits: Table[str, int]
-    """Value of `attribute` → mask: one series each, 1 where a bit of it is set. The empty value is none."""
+    """Value of `attribute` → mask: one series each, 1 where a bit of it is set."""
     states: Table[str, tuple[float, ...]]
     """Value of `attribute` → numbers: one series each, 1 where the sample is one of them."""
     attribute: str

@@ -68,7 +68,7 @@ class Page:
         """Return what this page says at `now_s`, without what a better source gives."""
         values: dict[Series, float] = {}
         self.late = taken = 0
-        for sample in samples(page, self._metrics, stamp_ms):
+        for sample in samples(page, self._metrics, stamp_ms, self._takes):
             taken += 1
             if sample.stamp is not None and not self._new(sample, now_s):
                 continue

@@ -30,18 +30,26 @@ class Sample(NamedTuple):
     stamp: float | None
 
 
-def samples(page: str, wanted: Container[str], stamp_ms: float = 1.0) -> Iterator[Sample]:
-    """Yield the samples with a wanted name; what is no sample, or has no number, is left out."""
+def samples(
+    page: str, wanted: Container[str], stamp_ms: float = 1.0, known: Container[str] = ()
+) -> Iterator[Sample]:
+    """Yield the samples with a wanted name; what is no sample, or has no number, is left out.
+
+    `known` are heads of samples that were read before: a line of one and a number needs no closer look.
+    """
     for line in page.split("\n"):
         name = line.partition("{")[0]
         if " " in name:
             name = name.partition(" ")[0]
         if name not in wanted:
             continue
-        found = _LINE.fullmatch(line)
-        if found is None:
-            continue
+        head, _, last = line.rpartition(" ")
+        found = None if head in known else _LINE.fullmatch(line)
         try:
+            if head in known:
+                yield Sample(name, head, float(last), None)
+            if found is None:
+                continue
             stamp = found["stamp"]
             yield Sample(
                 name, found["head"], float(found["value"]), stamp and float(stamp) * stamp_ms or None

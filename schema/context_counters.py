@@ -158,6 +158,13 @@ CONTEXT: Final = (
         "idle_wait", "slatag.process.idle_time", "s", "cpu", "engine threads waiting for work (poll, sleep)"
     ),
     _host_total(
+        "blocked_wait",
+        "slatag.process.blocked_time",
+        "s",
+        "cpu",
+        "engine threads in locks, queues, sockets or the card's driver, by `slatag.off_cpu.reason`",
+    ),
+    _host_total(
         "cpu_throttled_periods",
         "slatag.cgroup.cpu.throttled_periods",
         "{period}",

@@ -61,16 +61,14 @@ class Ingress:
         links: bool = True,
     ) -> None:
         """Watch these interfaces, or all that have an address; without `links` as kernels before 6.6 do."""
+        names = addressed_interfaces() if interfaces is None else interfaces
         self._links: list[int] = []
         self._filters: list[ClsactFilter] = []
         self._program = load(TOOL, {**DEFINES, **socket_layout(TOOL)})
         try:
             self._watched = WatchedFlows(self._program, processes, proc, tenants, look_s)
-            for name in addressed_interfaces() if interfaces is None else interfaces:
+            for name in names:
                 self._attach(name, links)
-        except OSError as fault:
-            self.close()
-            raise Unavailable(f"no classifier at the entry of {name}: {fault}") from fault
         except BaseException:
             self.close()
             raise
@@ -93,11 +91,19 @@ class Ingress:
 
     def _attach(self, interface: str, links: bool) -> None:
         classifier = self._program.functions["classify"]
-        if links:
-            try:
-                self._links.append(attach_ingress(socket.if_nametoindex(interface), classifier))
+        try:
+            if links and self._linked(socket.if_nametoindex(interface), classifier):
                 return
-            except OSError as fault:
-                if not lacks_tcx(fault):
-                    raise
-        self._filters.append(ClsactFilter(interface, classifier))
+            self._filters.append(ClsactFilter(interface, classifier))
+        except OSError as fault:
+            raise Unavailable(f"no classifier at the entry of {interface}: {fault}") from fault
+
+    def _linked(self, interface: int, classifier: int) -> bool:
+        """Attach by a link; False where the kernel is too old for one."""
+        try:
+            self._links.append(attach_ingress(interface, classifier))
+        except OSError as fault:
+            if lacks_tcx(fault):
+                return False
+            raise
+        return True

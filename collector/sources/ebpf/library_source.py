@@ -18,6 +18,9 @@ WATCHED_MOST = 1024
 LOOK_S = 5.0
 """How often processes and their libraries are looked up, in seconds."""
 
+# To start NVML may take long, and a process begins to use a card some time after it has loaded the library.
+_CARDS_S = 60.0
+
 
 class WatchedLibraries:
     """The engine's processes, the probes on their libraries, and the series of each.
@@ -42,6 +45,7 @@ class WatchedLibraries:
         self._due = float("-inf")
         self._current: dict[int, EngineProcess] = {}
         self._cards: dict[int, str] = {}
+        self._cards_due = 0.0
         self._series: dict[tuple[str, ...], Series] = {}
 
     @property
@@ -56,8 +60,10 @@ class WatchedLibraries:
         self._due = time.monotonic() + self._look_s
         self._current = {process.pid: process for process in self._processes.current()}
         self._forget(self._probes.follow(self._current))
-        by_nvml = cards_by_nvml() if self._probes.probes else {}
-        self._cards = {pid: card_of(pid, by_nvml, self._proc) for pid in self._current}
+        if self._cards.keys() != self._current.keys() or time.monotonic() >= self._cards_due:
+            self._cards_due = time.monotonic() + _CARDS_S
+            by_nvml = cards_by_nvml() if self._probes.probes else {}
+            self._cards = {pid: card_of(pid, by_nvml, self._proc) for pid in self._current}
 
     def sums(self) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Return the sums of the watched processes: what one did in its last moments stays uncounted."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from otel_attrib.collector.agent.processes import EngineProcess
 from otel_attrib.collector.agent.source import Reading, Series
-from otel_attrib.collector.sources.ebpf.reasons import IDLE
+from otel_attrib.collector.sources.ebpf.reasons import counter_of
 from otel_attrib.collector.sources.ebpf.wait_slots import SLOTS, Counts, quantile_ns
 from otel_attrib.collector.sources.per_process import process_series
 
@@ -38,8 +38,10 @@ class ProcessTotals:
     def spells(self, reason: str, count: int, ns: int) -> list[Reading]:
         """Return blocked time and ended spells so far, for one reason."""
         if reason not in self._reasons:
-            time = "idle_wait" if reason in IDLE else "off_cpu"
-            both = (self._series(key, slatag__off_cpu__reason=reason) for key in (time, "off_cpu_spells"))
+            both = (
+                self._series(key, slatag__off_cpu__reason=reason)
+                for key in (counter_of(reason), "off_cpu_spells")
+            )
             self._reasons[reason] = (next(both), next(both))
         time_series, count_series = self._reasons[reason]
         return [(time_series, ns / 1e9), (count_series, float(count))]

@@ -1,8 +1,9 @@
-"""Why a thread blocked, by the system call it was in: is it kept waiting, or does it wait for work?
+"""Why a thread blocked, by the system call it was in, and what that says of the host.
 
-A *hindrance* is time that delays what the thread has begun. *Idle* is waiting for something to do: it grows
-when there is less load. A futex is a hindrance although a pool's threads wait for work on one as well: the
-kernel cannot tell a lock from a queue.
+Waiting for a disk or for memory is the host's doing. *Idle* is waiting for something to do: it grows when
+there is less load. Of the rest the kernel cannot tell whose it is: a futex is a lock or an empty queue, an
+ioctl waits for the card as long as the card takes, a send for the reader. That is kept and shown, and speaks
+for no layer.
 """
 
 import csv
@@ -10,7 +11,7 @@ import platform
 from pathlib import Path
 from typing import Final
 
-__all__ = ["IDLE", "OUTSIDE", "REASONS", "STOPPED", "UNKNOWN", "call_reasons", "reason_of"]
+__all__ = ["IDLE", "OUTSIDE", "REASONS", "STOPPED", "UNKNOWN", "call_reasons", "counter_of", "reason_of"]
 
 OUTSIDE: Final = -1
 """Blocked outside of system calls; `sched.c` says the same."""
@@ -38,6 +39,8 @@ REASONS: Final = (
 IDLE: Final = frozenset({"poll", "sleep", "accept", "child", "signal"})
 """The reasons that are waiting for work."""
 
+_OF_THE_HOST: Final = frozenset({"io", "memory"})
+
 
 def call_reasons(machine: str | None = None) -> dict[int, str]:
     """Return system call → reason on this machine's architecture, or the one that is named.
@@ -51,6 +54,13 @@ def call_reasons(machine: str | None = None) -> dict[int, str]:
 
 
 _HERE = call_reasons()
+
+
+def counter_of(reason: str) -> str:
+    """Return the counter that a reason's time belongs to: `off_cpu`, `idle_wait` or `blocked_wait`."""
+    if reason in _OF_THE_HOST:
+        return "off_cpu"
+    return "idle_wait" if reason in IDLE else "blocked_wait"
 
 
 def reason_of(call: int) -> str:

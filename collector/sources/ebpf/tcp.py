@@ -52,7 +52,11 @@ class Tcp:
     ) -> None:
         """Load the program; `tenants` names networks, as in `{"10.1.0.0/16": "team-a"}`."""
         self._program = load(TOOL, {**DEFINES, **socket_layout(TOOL)})
-        self._watched = WatchedFlows(self._program, processes, proc, tenants, look_s)
+        try:
+            self._watched = WatchedFlows(self._program, processes, proc, tenants, look_s)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self) -> Iterator[Reading]:
         """Give the totals since the start."""

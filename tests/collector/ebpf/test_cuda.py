@@ -14,7 +14,7 @@ from otel_attrib.collector.agent.source import Unavailable
 from otel_attrib.collector.sources.ebpf.cuda import Cuda
 
 NATIVE = Path(__file__).parents[2] / "native/cuda"
-SPIN_S = 150e-6  # of every fake call
+SPIN_S = 400e-6  # of every fake call
 Number = TypeVar("Number", int, float)
 CALL, WAY = "slatag.cuda.call", "slatag.copy.direction"
 

@@ -193,8 +193,10 @@ class Killed:
 
 
 @pytest.fixture(scope="module")
-def killed(kernel: None) -> Iterator[Killed]:
+def killed(tool: tuple[EngineProcesses, Ingress]) -> Iterator[Killed]:
     """Kill an owner of a link at one interface and of filters at two, of which one has a qdisc of others."""
+    if [int(part) for part in platform.release().split(".")[:2]] < [6, 6]:
+        pytest.skip("the kernel has no links of traffic control (Linux 6.6)")
     for program in ("ip", "tc"):
         if not shutil.which(program):
             pytest.skip(f"{program} is missing")

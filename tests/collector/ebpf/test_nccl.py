@@ -13,7 +13,7 @@ from otel_attrib.collector.sources.ebpf.nccl import Nccl
 from otel_attrib.collector.sources.ebpf.nccl_calls import DATA, DEFINES
 
 NATIVE = Path(__file__).parents[2] / "native/nccl"
-SPIN_S = 150e-6  # of every fake call
+SPIN_S = 400e-6  # of every fake call
 
 Start = Callable[..., "subprocess.Popen[str]"]
 Table = dict[str, list[float]]

@@ -73,3 +73,12 @@ def test_waiting_for_work_is_told_from_being_kept_waiting() -> None:
 
     assert {"epoll_wait", "poll", "select", "nanosleep", "clock_nanosleep", "accept4"} <= idle
     assert not {"futex", "read", "ioctl", "recvfrom", "mmap"} & idle
+
+
+def test_what_the_card_or_a_reader_may_do_is_no_evidence_of_the_host() -> None:
+    """Only disks and memory are weighed as off-CPU; a lock, a socket or the card's driver is shown alone."""
+    counters = {reason: reasons.counter_of(reason) for reason in reasons.REASONS}
+
+    assert {"io", "memory"} == {reason for reason, counter in counters.items() if counter == "off_cpu"}
+    assert "blocked_wait" == counters["futex"] == counters["ioctl"] == counters["network"]
+    assert "idle_wait" == counters["poll"] == counters["sleep"]

@@ -127,7 +127,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
 
 
 def test_waits_and_spells_are_told_with_what_goes_on(machine: Machine) -> None:
-    """Ended time and time up to now add up; a count is of what has ended; poll is idle, futex is not."""
+    """Ended time and time up to now add up; a count is of what has ended; poll is idle, a futex may be."""
     machine.read()
     machine.queued(1000, 2_000_000)
     machine.set("blocked", (ENGINE.pid, FUTEX), (3, 5_000_000))
@@ -140,7 +140,7 @@ def test_waits_and_spells_are_told_with_what_goes_on(machine: Machine) -> None:
     assert found == {
         ("run_queue_wait", ""): pytest.approx(0.002501),
         ("run_queue_waits", ""): 2.0,
-        ("off_cpu", "futex"): pytest.approx(0.006),
+        ("blocked_wait", "futex"): pytest.approx(0.006),
         ("off_cpu_spells", "futex"): 3.0,
         ("idle_wait", "poll"): pytest.approx(0.009),
         ("off_cpu_spells", "poll"): 7.0,
@@ -168,13 +168,13 @@ def test_series_say_whose_they_are_and_stay_the_same(machine: Machine) -> None:
 def test_a_total_stands_still_where_a_spell_slipped_between_two_maps(machine: Machine) -> None:
     """A spell that is seen going on, then in neither map for one read, does not make the total fall."""
     machine.set("threads", (1,), (ENGINE.pid, FUTEX, machine.now_ns - 4_000_000, 0, 0))
-    before = machine.read()["off_cpu", "futex"]
+    before = machine.read()["blocked_wait", "futex"]
     machine.program.maps["threads"].rows[(1,)] = (ENGINE.pid, FUTEX, 0, 0, 1)
     machine.set("blocked", (ENGINE.pid, FUTEX), (0, 0))
 
-    assert machine.read()["off_cpu", "futex"] == before == pytest.approx(0.004)
+    assert machine.read()["blocked_wait", "futex"] == before == pytest.approx(0.004)
     machine.set("blocked", (ENGINE.pid, FUTEX), (1, 5_000_000))
-    assert machine.read()["off_cpu", "futex"] == pytest.approx(0.005)
+    assert machine.read()["blocked_wait", "futex"] == pytest.approx(0.005)
 
 
 def test_p99_is_of_the_waits_of_the_last_second(machine: Machine) -> None:

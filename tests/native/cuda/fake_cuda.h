@@ -8,7 +8,7 @@
 #include <time.h>
 
 #ifndef SPIN_NS
-#define SPIN_NS 150000L
+#define SPIN_NS 400000L
 #endif
 
 typedef unsigned long long CUdeviceptr;

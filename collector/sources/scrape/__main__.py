@@ -24,8 +24,8 @@ def _section(rules: Mapping) -> Iterator[str]:
     rows: dict[tuple[str, str, str, str], list[str]] = {}
     for metric in (metric for each in rules.metrics.values() for metric in each):
         counter = metric.counter
-        key = (_detail(metric), metric.unit, counter.key, counter.metric)
-        rows.setdefault(key, []).append(metric.name)
+        row = (_detail(metric), metric.unit, counter.key, counter.metric)
+        rows.setdefault(row, []).append(metric.name)
     for (detail, unit, key, written), names in rows.items():
         plain = [name for name in names if name.removeprefix("amd_") not in {*names} - {name}]
         yield f"| {', '.join(f'`{name}`' for name in plain)}{detail} | {unit} | `{key}` | `{written}` |"

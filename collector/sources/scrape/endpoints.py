@@ -54,18 +54,31 @@ class Endpoints:
     def _engines(self) -> Iterable[Target]:
         processes = self._processes or shared_processes()
         servers = [each for each in processes.current() if each.role == "api_server"]
-        low, high = self._kernels_ports(processes.proc)
-        for port in sorted(listening_ports(servers, processes.proc)):
-            if not low <= port <= high:
+        for port, server in sorted(listening_ports(servers, processes.proc).items()):
+            if self._chosen(port, processes.proc, server.pid):
                 yield Target(False, _LOOPBACK, port, "/metrics", given=False)
 
-    def _kernels_ports(self, proc: Path) -> tuple[int, int]:
-        """Return the range of ports that the kernel gives to whoever does not choose."""
-        try:
-            low, high = (proc / "sys/net/ipv4/ip_local_port_range").read_text().split()
-            return int(low), int(high)
-        except (OSError, ValueError):
-            return 32768, 60999
+    def _chosen(self, port: int, proc: Path, pid: int) -> bool:
+        """Return whether the server was given this port, or took one that the kernel gives to nobody."""
+        low, high = _kernels_ports(proc)
+        return not low <= port <= high or str(port) in _words(proc / str(pid) / "cmdline")
+
+
+def _kernels_ports(proc: Path) -> tuple[int, int]:
+    """Return the range of ports that the kernel gives to whoever does not choose."""
+    try:
+        low, high = (proc / "sys/net/ipv4/ip_local_port_range").read_text().split()
+        return int(low), int(high)
+    except (OSError, ValueError):
+        return 32768, 60999
+
+
+def _words(cmdline: Path) -> frozenset[str]:
+    """Return the words of a command line, `--port=1` as two."""
+    try:
+        return frozenset(cmdline.read_text("utf-8", "replace").replace("=", "\0").split("\0"))
+    except OSError:
+        return frozenset()
 
 
 @cache

@@ -1,18 +1,19 @@
 """Prometheus pages of exporters and engines: DCGM, AMD, Ascend, TPU, vLLM, SGLang, TGI, Triton.
 
-What a better source gives of the cards (NVML) is left out, which is said once.
+What a better source gives of the cards (NVML) is left out, which is said once. Without a page it costs a look at
+the engine's processes every ten seconds.
 """
 
 import logging
 import time
 from collections.abc import Callable, Iterable
 
-from otel_attrib.collector.agent.source import Reading, Unavailable
+from otel_attrib.collector.agent.source import Reading
 from otel_attrib.collector.sources.scrape.endpoint import Endpoint
 from otel_attrib.collector.sources.scrape.endpoints import Endpoints, shared_endpoints
 from otel_attrib.collector.sources.scrape.target import Target
 
-__all__ = ["Scrape"]
+__all__ = ["LOOK_S", "Scrape"]
 
 _log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ LOOK_S = 10.0
 
 
 class Scrape:
-    """Every page that is given or found here; the constructor raises `Unavailable` where there is none."""
+    """Every page that is given or found here, now or later: engines come and go."""
 
     name = "scrape"
     every_s = 1.0
@@ -34,11 +35,6 @@ class Scrape:
         self._looked = float("-inf")
         self._open: dict[Target, Endpoint] = {}
         self._look()
-        if not self._open:
-            raise Unavailable(
-                "no engine serves here and no exporter's devices are here: "
-                "--scrape URL or OTEL_ATTRIB_SCRAPE names a page"
-            )
 
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:

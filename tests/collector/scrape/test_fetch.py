@@ -7,7 +7,9 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry, Gauge, start_http_server
 
+from otel_attrib.collector.sources.scrape.endpoint import Endpoint
 from otel_attrib.collector.sources.scrape.fetch import LIMIT, Fetched, Page, Unreadable
 from otel_attrib.collector.sources.scrape.target import target
 
@@ -171,3 +173,20 @@ def test_secrets_are_sent_and_never_said(server: Server) -> None:
     for text in (str(caught.value), repr(named), named.where):
         assert "pass" not in text
         assert "s3cret" not in text
+
+
+def test_prometheus_client_s_own_server_is_read() -> None:
+    """A real exporter of that library, over the network and in OpenMetrics."""
+    registry = CollectorRegistry()
+    Gauge("tgi_queue_size", "Requests that wait", registry=registry).set(7)
+    http, thread = start_http_server(0, "127.0.0.1", registry)
+    try:
+        endpoint = Endpoint(target(f"127.0.0.1:{http.server_port}"))
+        found = {series.counter.key: value for series, value in endpoint.read()}
+        endpoint.close()
+    finally:
+        http.shutdown()
+        http.server_close()
+        thread.join()
+
+    assert {"engine_waiting": 7, "scrape_success": 1, "scrape_unknown": 0, "scrape_late": 0} == found

@@ -2,9 +2,8 @@
 
 import json
 import logging
-import os
-import socket
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,11 +12,11 @@ import pytest
 from otel_attrib.collector.agent.engine_roles import Role
 from otel_attrib.collector.agent.processes import EngineProcess, EngineProcesses
 from otel_attrib.collector.agent.readings import Layout
-from otel_attrib.collector.agent.source import Reading, Unavailable, series
+from otel_attrib.collector.agent.source import Reading, series
 from otel_attrib.collector.sources.claims import Claims, claimed
 from otel_attrib.collector.sources.scrape.endpoint import Endpoint
 from otel_attrib.collector.sources.scrape.endpoints import Endpoints
-from otel_attrib.collector.sources.scrape.source import Scrape
+from otel_attrib.collector.sources.scrape.source import LOOK_S, Scrape
 from otel_attrib.collector.sources.scrape.target import Target, target
 from otel_attrib.errors import UsageError
 
@@ -150,10 +149,21 @@ def test_exporters_are_asked_where_their_devices_are(tmp_path: Path) -> None:
     assert [] == found(tmp_path)
 
 
-def test_without_any_page_it_is_unavailable(tmp_path: Path) -> None:
-    """The reason names what would change it."""
-    with pytest.raises(Unavailable, match="--scrape URL or OTEL_ATTRIB_SCRAPE"):
-        Scrape(pages(tmp_path))
+def test_pages_come_and_go(server: Server, tmp_path: Path) -> None:
+    """A page that is there later is read within ten seconds, one that is gone no longer."""
+    server.answer = plain(page("tgi"))
+    clock, endpoints = Time(), pages(tmp_path)
+    source = Scrape(endpoints, clock)
+    assert [] == list(source.read())
+    endpoints.give([server.url])
+    clock.now = LOOK_S - 1
+    assert [] == list(source.read())
+    clock.now = LOOK_S
+    assert 8123 == values(list(source.read()))["engine_output_tokens"]
+    endpoints.give([])
+    clock.now = 2 * LOOK_S
+    assert [] == list(source.read())
+    source.close()
 
 
 def test_an_address_is_read_once(server: Server, tmp_path: Path) -> None:
@@ -198,21 +208,30 @@ class Found(EngineProcesses):
         return (self.found,)
 
 
-def test_an_engine_is_found_by_the_port_that_it_chose(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A port of the API server is read; one out of the kernel's range is between processes and is not."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+def test_an_engine_is_found_by_the_port_that_it_chose(tmp_path: Path) -> None:
+    """A port of the API server is read; one that the kernel gave it is between processes and is not."""
+    code = (
+        "import socket, sys; s = socket.create_server(('127.0.0.1', int(sys.argv[2] if sys.argv[2:] else 0)))"
+    )
+    code += "; print(s.getsockname()[1], flush=True); sys.stdin.read()"
 
-        def found(low: int, high: int, role: Role = "api_server") -> list[int]:
-            monkeypatch.setattr(Endpoints, "_kernels_ports", lambda *_: (low, high))
-            pages = Endpoints(Found(os.getpid(), role), tmp_path).current()
-            return [each.port for each in pages if each.port == port]
+    def found(words: list[str], role: Role) -> tuple[int, list[int]]:
+        command = [sys.executable, "-c", code, *words]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            port = int(child.stdout.readline())
+            pages = Endpoints(Found(child.pid, role), tmp_path).current()
+            assert child.stdin is not None
+            child.stdin.close()
+        return port, [each.port for each in pages]
 
-        assert [port] == found(port + 1, 65535)
-        assert [] == found(port, 65535)
-        assert [] == found(port + 1, 65535, "worker")
+    given, none = found([], "api_server")
+    low, high = map(int, Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split())
+    assert low <= given <= high
+    assert [] == none
+    chosen = ["--port", str(given)]
+    assert (given, [given]) == found(chosen, "api_server")
+    assert (given, []) == found(chosen, "worker")
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -1,12 +1,13 @@
 """Prometheus pages of exporters and engines: DCGM, AMD, Ascend, TPU, vLLM, SGLang, TGI, Triton.
 
-What a better source gives of the cards (NVML) is left out, which is said once. Without a page it costs a look at
-the engine's processes every ten seconds.
+What a better source gives of the cards (NVML) is left out, which is said once. Without a page it costs a look
+at the engine's processes every ten seconds.
 """
 
 import logging
 import time
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from otel_attrib.collector.agent.source import Reading
 from otel_attrib.collector.sources.scrape.endpoint import Endpoint
@@ -17,7 +18,8 @@ __all__ = ["LOOK_S", "Scrape"]
 
 _log = logging.getLogger(__name__)
 
-LOOK_S = 10.0
+LOOK_S: Final = 10.0
+"""How often pages are looked for."""
 
 
 class Scrape:

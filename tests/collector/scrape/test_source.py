@@ -249,11 +249,11 @@ def test_once_shows_what_a_page_says(
     assert "http://127.0.0.1:1/metrics: Connection refused" in done.stderr
     if as_json:
         (source,) = json.loads(done.stdout)["sources"]
-        tokens = [each for each in source["readings"] if each["key"] == "engine_output_tokens"]
-        assert [877] == [each["value"] for each in tokens]
-        assert {"server.port": str(server.port), "slatag.replica": "0"}.items() <= tokens[0][
-            "attributes"
-        ].items()
+        mine = [each for each in source["readings"] if each["attributes"]["server.port"] == str(server.port)]
+        told = {each["key"]: each for each in mine}
+        assert len(mine) == len(told)
+        assert 877 == told["engine_output_tokens"]["value"]
+        assert "0" == told["engine_output_tokens"]["attributes"]["slatag.replica"]
     else:
         assert f"engine_output_tokens     tiny {server.port} 0" in done.stdout
 

@@ -107,6 +107,7 @@ class StepParts:
         self._seen = dict.fromkeys(PARTS, False)
         self._hidden = dict.fromkeys(PARTS, False)
         self._unread: deque[Step] = deque()
+        self._lost = 0  # the computing thread's; `totals` are the reading thread's
         self._reading = threading.Lock()
         self.guarded_enter = guarded("torch part begins", self.enter)
         self.guarded_leave = guarded("torch part ends", self.leave)
@@ -126,10 +127,10 @@ class StepParts:
         if step is None:
             return
         step.ended = monotonic_ns()
-        if len(self._unread) >= MOST_UNREAD:
-            self._unread.popleft()
-            self.totals = self.totals._replace(lost=self.totals.lost + 1)
-        self._unread.append(step)
+        if len(self._unread) < MOST_UNREAD:
+            self._unread.append(step)
+        else:
+            self._lost += 1
 
     def part(self, name: str, size: int = 0) -> "Part":
         """Count the `with` block as part `name`, which moves `size` bytes."""
@@ -192,6 +193,7 @@ class StepParts:
                 for _, pair in step.pairs:
                     self.events.give_back(pair)
                 step.pairs = []
+        self.totals = self.totals._replace(lost=self._lost)
         return self.totals
 
     def _past(self, step: Step) -> bool:

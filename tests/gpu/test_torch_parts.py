@@ -1,6 +1,6 @@
 """Parts of a step on a real card: events beside CUDA's own profiler, nothing waited for, graphs left alone.
 
-Runs as it is where this interpreter has a torch that sees a card; elsewhere each test is skipped and says why.
+Runs as it is where this interpreter has a torch that sees a card; elsewhere each test skips and says why.
 """
 
 import importlib

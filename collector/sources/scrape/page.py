@@ -66,6 +66,7 @@ class Page:
 
     def readings(self, page: str, now_s: float, stamp_ms: float = 1.0) -> list[Reading]:
         """Return what this page says at `now_s`, without what a better source gives."""
+        self._forget()
         values: dict[Series, float] = {}
         self.late = taken = 0
         for sample in samples(page, self._metrics, stamp_ms, self._takes):
@@ -86,6 +87,12 @@ class Page:
         self.yielded = len(values) - len(given)
         return given
 
+    def _forget(self) -> None:
+        """Let go of what is known of samples before it grows without end: labels may be new at every read."""
+        if len(self._takes) > _MOST_SERIES:
+            for known in (self._takes, self._stamps, self._series):
+                known.clear()
+
     def _new(self, sample: Sample, now_s: float) -> bool:
         """Return whether a sample with a timestamp is of now and was not given before."""
         stamp = sample.stamp or 0.0
@@ -98,9 +105,6 @@ class Page:
 
     def _learn(self, sample: Sample) -> tuple[_Take, ...]:
         """Make the series of a sample that was not seen before, none for one that is left out."""
-        if len(self._takes) >= _MOST_SERIES:
-            self._takes.clear()
-            self._stamps.clear()
         named = labels(sample.head)
         takes = tuple(
             take for rules, metric in self._metrics[sample.name] for take in self._made(rules, metric, named)
@@ -146,7 +150,7 @@ def _values(rules: Mapping, metric: Metric) -> Iterable[tuple[str, Callable[[flo
 
     def missing(value: float) -> bool:
         blank = any(low <= value <= high for low, high in rules.absent)
-        return math.isnan(value) or blank or value in metric.absent
+        return not math.isfinite(value) or blank or value in metric.absent
 
     def scaled(value: float) -> float | None:
         return None if missing(value) else value * metric.factor

@@ -1,6 +1,7 @@
 """Pages of exporters, and a server of ours that answers as well or as badly as a test says."""
 
 import os
+import ssl
 import subprocess
 import sys
 import threading
@@ -60,10 +61,20 @@ class Server:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._http.daemon_threads = True
+        self._http.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that went away
         self.port = self._http.server_port
         self.url = f"http://127.0.0.1:{self.port}/metrics"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
+
+    def speak_tls(self, certificate: Path, key: Path) -> None:
+        """Answer over TLS from now on; each handshake in the connection's own thread."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._http.socket = context.wrap_socket(
+            self._http.socket, server_side=True, do_handshake_on_connect=False
+        )
+        self.url = f"https://127.0.0.1:{self.port}/metrics"
 
     def close(self) -> None:
         """Stop listening."""

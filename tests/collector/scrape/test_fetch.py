@@ -1,9 +1,12 @@
 """One page over HTTP: what is read, and every way in which it is not."""
 
 import gzip
+import shutil
 import socket
+import subprocess
 import time
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -190,3 +193,25 @@ def test_prometheus_client_s_own_server_is_read() -> None:
         thread.join()
 
     assert {"engine_waiting": 7, "scrape_success": 1, "scrape_unknown": 0, "scrape_late": 0} == found
+
+
+def test_a_certificate_has_to_be_trusted(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate signed by itself is refused in words, and read where SSL_CERT_FILE names it."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed, so no certificate can be made")
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+        + ["-keyout", str(key), "-out", str(certificate), "-days", "2", "-subj", "/CN=localhost"]
+        + ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+        check=True,
+        capture_output=True,
+    )
+    server.answer = plain("a 1\n")
+    server.speak_tls(certificate, key)
+
+    assert "PAGE: its certificate is not trusted: self-signed certificate" == said(server)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert "a 1\n" == fetched(server).text

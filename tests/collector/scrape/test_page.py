@@ -284,3 +284,24 @@ def test_a_better_source_wins() -> None:
     assert {("gpu_clock", "0"), ("gpu_clock", "1")} == before.keys() - during.keys()
     assert 2 == yielded
     assert before == told(rules.readings(text, NOW))
+
+
+@pytest.mark.parametrize("word", ["NaN", "+Inf", "-Inf"])
+def test_no_number_is_no_reading(word: str) -> None:
+    """Levels and bit masks alike are absent where the page has no finite number."""
+    text = "".join(
+        f'{name}{{gpu="0"}} {word}\n' for name in ("DCGM_FI_DEV_SM_CLOCK", "DCGM_FI_DEV_CLOCKS_EVENT_REASONS")
+    )
+
+    assert [] == Page([mapping("dcgm")]).readings(text, NOW)
+
+
+def test_a_page_whose_labels_never_end_takes_no_more_memory() -> None:
+    """What is known of samples is forgotten beyond a bound: labels new at every read grow nothing."""
+    rules = Page([mapping("dcgm")])
+    for read in range(3):
+        pods = range(read * 15_000, (read + 1) * 15_000)
+        text = "".join(f'DCGM_FI_DEV_SM_CLOCK{{gpu="0",pod="{pod}"}} 7\n' for pod in pods)
+        assert {("gpu_clock", "0"): 7} == told(rules.readings(text, NOW))
+
+    assert 15_000 == len(rules._takes)

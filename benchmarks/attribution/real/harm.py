@@ -8,7 +8,16 @@ from pathlib import Path
 
 from otel_attrib.demo.faults import cpu_hog
 
-__all__ = ["Harm", "cpu_quota", "engine_cgroup", "hog", "packet_loss", "slow_rank"]
+__all__ = [
+    "Harm",
+    "cpu_quota",
+    "engine_cgroup",
+    "hog",
+    "limit_cpu",
+    "made_cgroup",
+    "packet_loss",
+    "slow_rank",
+]
 
 CONTROLLERS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
 CGROUP = "otel-attrib-real"
@@ -26,15 +35,16 @@ class Harm:
 
 def engine_cgroup() -> Path:
     """Return the folder of the cgroup that the engine's processes can be put into."""
-    return _made(CGROUP)
+    return made_cgroup(CGROUP)
 
 
 def _rank_cgroup() -> Path:
     """Return the folder of the cgroup that one rank alone can be put into."""
-    return _made(f"{CGROUP}-rank")
+    return made_cgroup(f"{CGROUP}-rank")
 
 
-def _made(name: str) -> Path:
+def made_cgroup(name: str) -> Path:
+    """Return the folder of a cgroup of that name whose CPU can be limited, made if it is not there."""
     root = next(folder for folder in CONTROLLERS if (folder / "cgroup.procs").exists())
     enabled = root / "cgroup.subtree_control"
     if enabled.exists() and "cpu" not in enabled.read_text().split():
@@ -44,7 +54,7 @@ def _made(name: str) -> Path:
     return folder
 
 
-def _limit(folder: Path, share: float | None) -> None:
+def limit_cpu(folder: Path, share: float | None) -> None:
     """Let a cgroup use `share` of one core; None lifts the limit. Version 1 and 2 of the controller."""
     quota = "max" if share is None else str(int(share * PERIOD_US))
     if (folder / "cpu.max").exists():
@@ -63,11 +73,11 @@ def _limited(folder: Path, share: float, pids: Iterable[int]) -> Iterator[None]:
     home = folder.parent / "cgroup.procs"
     for pid in pids:
         (folder / "cgroup.procs").write_text(str(pid))
-    _limit(folder, share)
+    limit_cpu(folder, share)
     try:
         yield
     finally:
-        _limit(folder, None)
+        limit_cpu(folder, None)
         for pid in pids:
             home.write_text(str(pid))
 

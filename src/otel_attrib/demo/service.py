@@ -36,12 +36,12 @@ class Answer:
 class Service:
     """`otel-attrib up` with its store in `folder`; a context manager that stops it."""
 
-    def __init__(self, folder: Path) -> None:
-        """Start it and wait until it serves."""
+    def __init__(self, folder: Path, *options: str) -> None:
+        """Start it with further options of `up`, and wait until it serves."""
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "store"
         ports = [f"--{name}-port=0" for name in ("otlp-grpc", "otlp-http", "clickhouse", "http")]
-        command = [*OURS, "up", f"--dsn=chdb://{self.store}", *ports, "--json"]
+        command = [*OURS, "up", f"--dsn=chdb://{self.store}", *ports, *options, "--json"]
         self.child = Child(command, folder / "up.log", clean_environment())
         try:
             self.ready = self.child.wait_for_line(START_SECONDS)

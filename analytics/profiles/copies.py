@@ -42,7 +42,7 @@ def copies_by_direction(activities: Activities) -> Iterator[Copies]:
 def _copies(direction: str, some: Activities) -> Copies:
     known = bool((some.bytes != UNKNOWN).all())
     busy = Spans.covered_by(some).length_ns
-    return Copies(direction, len(some), busy, int(some.bytes.sum()) if known else None)
+    return Copies(direction, len(some), busy, sum(some.bytes.tolist()) if known else None)
 
 
 def bandwidth(copies: Activities) -> tuple[Ints, NDArray[np.float64]]:

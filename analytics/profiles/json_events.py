@@ -43,6 +43,7 @@ class JsonEvents:
         """Take the open file; `path` is for messages."""
         self.header: dict[str, Any] = {}
         self.cut = ""  # why the file ends early, or ""
+        self.bare = False  # the list alone, without an object that names it
         self._source, self._path = source, path
         self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
         self._text, self._at, self._before = "", 0, 0
@@ -54,6 +55,7 @@ class JsonEvents:
             opened = self._next()
             self._at += 1
             if opened == "[":
+                self.bare = True
                 yield from self._list()
             elif opened == "{":
                 yield from self._object()

@@ -17,7 +17,9 @@ from otel_attrib.analytics.profiles.kineto_values import (
     copy_direction,
     json_text,
     micros_to_ns,
+    one_line,
     product,
+    size_of,
     whole,
 )
 from otel_attrib.analytics.profiles.timeline import (
@@ -32,6 +34,7 @@ from otel_attrib.analytics.profiles.timeline import (
     Ranges,
     Shape,
 )
+from otel_attrib.errors import DataError
 
 __all__ = ["read_kineto"]
 
@@ -65,12 +68,18 @@ class _Reader:
         self._activities, self._launches = Growing(Activities), Growing(Launches)
         self._ops, self._ranges = Growing(Ops), Growing(Ranges)
         self._hip: dict[int, Direction] = {}
-        self._unread = 0
+        self._events_seen = self._unread = self._nowhere = 0
 
     def profile(self) -> Profile:
         for event in self._events:
-            if isinstance(event, dict) and event.get("ph") == "X":
-                self._take(event)
+            if isinstance(event, dict) and "ph" in event:
+                self._events_seen += 1
+                if event["ph"] == "X":
+                    self._take(event)
+        cut = self._events.cut
+        if not self._events_seen and (cut or self._events.bare):
+            why = f"ends before its first event: {cut}" if cut else "holds no event of the PyTorch profiler"
+            raise DataError(f"{self._path} {why}")
         header = self._events.header
         activities = self._activities.table()
         self._turn(activities)
@@ -100,31 +109,37 @@ class _Reader:
             return
         try:
             start, duration = micros_to_ns(event["ts"]), micros_to_ns(event["dur"])
+            if duration < 0:
+                raise ValueError
         except (KeyError, TypeError, ValueError, OverflowError, InvalidOperation):
             self._unread += 1
             return
         args = event.get("args")
         args = args if isinstance(args, dict) else {}
-        name = str(event.get("name", ""))
+        name = one_line(str(event.get("name", "")))
         if kind is not None:
-            self._activity(event, args, kind, name, start, max(0, duration))
+            self._activity(event, args, kind, name, start, duration)
         elif category in CALLS:
-            self._call(event, args, name, start, max(0, duration))
+            self._call(event, args, name, start, duration)
         else:
-            self._host(event, args, name, start, max(0, duration))
+            self._host(event, args, name, start, duration)
 
     def _activity(self, event: Event, args: Event, kind: Kind, name: str, start: int, duration: int) -> None:
+        device = whole(args.get("device", event.get("pid")))
+        if device < 0:
+            self._nowhere += 1
+            return
         self._activities.add(
             start,
             duration,
             kind,
-            whole(args.get("device", event.get("pid"))),
+            device,
             whole(args.get("stream", event.get("tid"))),
             self._names.code(name),
             PROCESS,
             whole(args.get("correlation")),
             _external(args),
-            whole(args.get("bytes")),
+            size_of(args.get("bytes")),
             copy_direction(name) if kind is Kind.COPY else Direction.NONE,
             whole(args.get("graph id")),
             product(args.get("grid")),
@@ -164,13 +179,22 @@ class _Reader:
         said = [self._events.cut + ": what came later is missing"] if self._events.cut else []
         if self._unread:
             said.append(f"{self._unread} events without a readable time were left out")
+        if self._nowhere:
+            said.append(f"{self._nowhere} activities of a device without a number were left out")
         if not len(activities):
-            said.append("no activity of a device: the profiler recorded the host only")
+            said.append(self._no_activity())
         elif not len(launches):
             said.append("no calls of the runtime: waiting for the host is not told from other idle time")
         if "deviceProperties" not in self._events.header:
             said.append("no device properties: the card's name and size are not known")
         return said
+
+    def _no_activity(self) -> str:
+        if self._events.cut:
+            return "no activity of a device before the cut"
+        if not len(self._ops.table()):
+            return "no activity of a device and no operator: nothing that a profiler of PyTorch records"
+        return "no activity of a device: the profiler recorded the host only"
 
 
 def _external(args: Event) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from otel_attrib.analytics.profiles.kineto_values import whole
+from otel_attrib.analytics.profiles.kineto_values import one_line, whole
 from otel_attrib.analytics.profiles.timeline import UNKNOWN, Device, Table
 
 __all__ = ["devices_of", "ranks_of", "wall_base_of"]
@@ -18,7 +18,7 @@ def devices_of(header: Header) -> tuple[Device, ...]:
     return tuple(
         Device(
             index=whole(row.get("id")),
-            name=str(row.get("name", "")),
+            name=one_line(str(row.get("name") or "")),
             sms=whole(row.get("numSms")),
             memory_bytes=whole(row.get("totalGlobalMem")),
             compute=f"{row['computeMajor']}.{row.get('computeMinor', 0)}" if "computeMajor" in row else "",

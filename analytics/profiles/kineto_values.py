@@ -7,7 +7,7 @@ from typing import Any
 
 from otel_attrib.analytics.profiles.timeline import UNKNOWN, Direction
 
-__all__ = ["copy_direction", "json_text", "micros_to_ns", "product", "whole"]
+__all__ = ["copy_direction", "json_text", "micros_to_ns", "one_line", "product", "size_of", "whole"]
 
 ENDS = re.compile(r"([HDPA])(?:ost|evice|eer|rray)?[tT]o([HDPA])")
 DIRECTIONS = {
@@ -18,6 +18,7 @@ DIRECTIONS = {
     "HH": Direction.H2H,
 }
 LATEST = 1 << 62
+LARGEST = 1 << 50  # bytes: more than any memory has
 
 
 def micros_to_ns(micros: int | str) -> int:
@@ -60,3 +61,16 @@ def copy_direction(name: str) -> Direction:
     """Return the direction that a copy's name tells: `Memcpy HtoD (Pinned -> Device)`, `CopyHostToDevice`."""
     found = ENDS.search(name)
     return DIRECTIONS.get(found[1] + found[2], Direction.OTHER) if found else Direction.OTHER
+
+
+def size_of(value: Any) -> int:
+    """Return how many bytes were moved; UNKNOWN for what nothing can have moved."""
+    size = whole(value)
+    return size if 0 <= size <= LARGEST else UNKNOWN
+
+
+def one_line(text: str) -> str:
+    """Return a name as a terminal may show it: what does not print (escapes, line breaks) becomes a space."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -13,6 +13,7 @@ from math import prod
 from pathlib import Path
 
 from otel_attrib.analytics.profiles.growing import Codes, Growing
+from otel_attrib.analytics.profiles.kineto_values import size_of
 from otel_attrib.analytics.profiles.nsys_tables import DURATION, SOUND, NsysTables
 from otel_attrib.analytics.profiles.timeline import (
     UNKNOWN,
@@ -75,6 +76,7 @@ class _Reader:
     def __init__(self, tables: NsysTables, path: str) -> None:
         self._tables, self._path = tables, path
         self._names, self._shapes, self._texts = Codes[str](), Codes[Shape](), tables.texts()
+        self._nowhere = 0
         self._owned = tables.has(KERNELS, "globalPid") and tables.has(CALLS, "globalTid")
 
     def profile(self) -> Profile:
@@ -102,12 +104,15 @@ class _Reader:
         for kind, table in TABLES:
             for cells in self._tables.rows(table, *self._wanted(table)):
                 start, duration, device, stream, text, process, correlation = cells[:7]
+                if device < 0:
+                    self._nowhere += 1
+                    continue
                 size, copy, graph, node, source, target = cells[7:13]
                 direction = DIRECTIONS.get(copy, Direction.OTHER) if kind is Kind.COPY else Direction.NONE
                 name = self._names.code(self._name(kind, text, graph, direction, (source, target)))
                 where = (start, duration, kind, device, stream, name, process, correlation, UNKNOWN)
                 sizes = (graph if graph > 0 else node, _size(cells[13:16]), _size(cells[16:]))
-                rows.add(*where, size, direction, *sizes, UNKNOWN)
+                rows.add(*where, size_of(size), direction, *sizes, UNKNOWN)
         return rows.table()
 
     def _wanted(self, table: str) -> tuple[str, ...]:
@@ -201,6 +206,10 @@ class _Reader:
         return int(row[0]) if row and row[0] is not None else None
 
     def _missing(self, activities: Activities, launches: Launches) -> Iterator[str]:
+        if lost := sum(self._tables.unsound(table) for _, table in TABLES):
+            yield f"{lost} activities without a sound start and end were left out"
+        if self._nowhere:
+            yield f"{self._nowhere} activities of a device without a number were left out"
         if not len(activities):
             yield "no activity of a device: record with `nsys profile --trace=cuda`"
         elif not len(launches):

@@ -7,13 +7,14 @@ The database is only ever read.
 import sqlite3
 from collections.abc import Iterator
 
+from otel_attrib.analytics.profiles.kineto_values import one_line
 from otel_attrib.analytics.profiles.timeline import UNKNOWN
 
 __all__ = ["DURATION", "NsysTables"]
 
-DURATION = 'max(0, "end" - start)'
+DURATION = '"end" - start'
 # A time that another can be added to; anything else is damage.
-SOUND = f'start BETWEEN 0 AND {1 << 61} AND "end" BETWEEN 0 AND {1 << 61}'
+SOUND = f'start BETWEEN 0 AND {1 << 61} AND "end" BETWEEN start AND {1 << 61}'
 
 
 class NsysTables:
@@ -49,10 +50,18 @@ class NsysTables:
             wanted = ", ".join(self.whole(table, text) for text in expressions)
             yield from self.database.execute(f"SELECT {wanted} FROM {table} WHERE {SOUND}")
 
+    def unsound(self, table: str) -> int:
+        """Return how many rows of a table are left out: they have no end, or times that are damaged."""
+        if not self.has(table, "start", "end"):
+            return 0
+        found = self.database.execute(f"SELECT count() FROM {table} WHERE ({SOUND}) IS NOT TRUE").fetchone()
+        return int(found[0])
+
     def texts(self) -> dict[int, str]:
         """Return the texts that other tables name by number."""
         if not self.has("StringIds", "id", "value"):
             return {}
         return {
-            number: str(text) for number, text in self.database.execute("SELECT id, value FROM StringIds")
+            number: one_line(str(text))
+            for number, text in self.database.execute("SELECT id, value FROM StringIds")
         }

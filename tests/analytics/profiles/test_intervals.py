@@ -1,7 +1,7 @@
 """Unions and intersections of intervals against sets of single nanoseconds."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_attrib.analytics.profiles.intervals import Spans
@@ -34,6 +34,7 @@ def is_normal(found: Spans) -> bool:
     return bool((found.end_ns > found.start_ns).all() and (found.start_ns[1:] > found.end_ns[:-1]).all())
 
 
+@settings(deadline=None)
 @given(INTERVALS)
 def test_union(pairs: Pairs) -> None:
     """A union holds each nanosecond of its intervals once, in disjoint spans."""
@@ -44,6 +45,7 @@ def test_union(pairs: Pairs) -> None:
     assert is_normal(found)
 
 
+@settings(deadline=None)
 @given(INTERVALS, INTERVALS)
 def test_intersection_and_union_of_two(one: Pairs, two: Pairs) -> None:
     """What is in both and in either is what the sets of nanoseconds say."""
@@ -55,6 +57,7 @@ def test_intersection_and_union_of_two(one: Pairs, two: Pairs) -> None:
     assert a.length_ns + b.length_ns == (a | b).length_ns + (a & b).length_ns
 
 
+@settings(deadline=None)
 @given(INTERVALS)
 def test_gaps(pairs: Pairs) -> None:
     """Spans and their gaps fill the time from the first start to the last end, and share none of it."""

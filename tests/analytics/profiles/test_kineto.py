@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_attrib.analytics.profiles import json_events
@@ -167,6 +167,7 @@ def test_an_operator_keeps_its_shapes() -> None:
     assert ["ProfilerStep#6"] == [found.names[code] for code in found.ranges.name]
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_pieces_of_any_size_give_the_same_events(data: st.DataObject) -> None:
     """However the bytes come in, the events and the header are those of the whole text."""
@@ -289,3 +290,75 @@ def test_memory_stays_below_the_file(tmp_path: Path) -> None:
 
     assert 1000 == len(found.activities)
     assert peak < 0.5 * path.stat().st_size
+
+
+@pytest.mark.parametrize("size", [-100, (1 << 63) - 1, 1 << 51, "many", None])
+def test_a_size_that_nothing_moves_is_unknown(size: object) -> None:
+    """A negative size, and more than any memory holds, is not said: no rate is made of it."""
+    args = {"device": 0, "stream": 7, "bytes": size}
+    copy = KERNEL | {"cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "args": args}
+    profile = parsed(trace(copy, copy))
+    (copies,) = breakdowns(profile)[0].copies
+
+    assert [UNKNOWN, UNKNOWN] == profile.activities.bytes.tolist()
+    assert (2, None, None) == (copies.count, copies.bytes, copies.gb_per_s)
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [
+        ({"dur": -5}, "1 events without a readable time were left out"),
+        ({"dur": float("nan")}, "1 events without a readable time were left out"),
+        ({"ts": float("inf")}, "1 events without a readable time were left out"),
+        ({"ts": 1e30}, "1 events without a readable time were left out"),
+        ({"args": {"device": "cuda:0"}}, "1 activities of a device without a number were left out"),
+        ({"args": {"device": -1}}, "1 activities of a device without a number were left out"),
+        ({"pid": "x", "args": None}, "1 activities of a device without a number were left out"),
+    ],
+    ids=["negative", "nan", "infinite", "too large", "device named", "device negative", "no device"],
+)
+def test_an_event_that_has_no_place_is_left_out_and_told(change: dict[str, Any], missing: str) -> None:
+    """No device and no time is made up: what cannot be placed is counted, the rest is read."""
+    profile = parsed(trace(KERNEL, KERNEL | change))
+
+    assert [3] == profile.activities.device.tolist()
+    assert missing in profile.missing
+
+
+@pytest.mark.parametrize("text", ["[]", "[1, 2, 3]", '[{"id": 1, "dur": 5}]', '["ph", null, [[]]]'])
+def test_a_list_of_something_else_is_no_trace(text: str) -> None:
+    """A list that holds no event of a trace is refused, not read as a recording of nothing."""
+    with pytest.raises(DataError, match=r"made\.json holds no event of the PyTorch profiler"):
+        parsed(text)
+
+
+def test_a_cut_before_the_first_event_is_told() -> None:
+    """A file that ends inside its first event is refused with that reason."""
+    with pytest.raises(DataError, match="ends before its first event"):
+        parsed('{"traceEvents": [{"ph": "X", "cat": "ker')
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        (trace(KERNEL | {"cat": "cpu_op"}), "no activity of a device: the profiler recorded the host only"),
+        (trace(*[KERNEL | {"cat": "cpu_op"}] * 2)[:-40], "no activity of a device before the cut"),
+        (trace(KERNEL | {"cat": "browser"}), "no activity of a device and no operator"),
+        (trace(), "no activity of a device and no operator"),
+    ],
+    ids=["host", "cut", "another program's", "empty"],
+)
+def test_why_there_is_no_activity(text: str, missing: str) -> None:
+    """That the host alone was recorded is said only of a whole trace with operators."""
+    assert any(said.startswith(missing) for said in parsed(text).missing)
+
+
+def test_names_are_one_line_that_prints() -> None:
+    """Escapes, line breaks and halves of letters in a name become spaces; a null name is none."""
+    bad = "a\x1b[31m\nb\ud800c"
+    profile = parsed(
+        trace(KERNEL | {"name": bad}, deviceProperties=[{"id": 3, "name": bad}, {"id": 4, "name": None}])
+    )
+
+    assert ("a [31m b c",) == profile.names
+    assert ("a [31m b c", "") == (profile.device(3).name, profile.device(4).name)

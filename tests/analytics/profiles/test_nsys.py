@@ -128,3 +128,22 @@ def test_a_cut_export_is_refused(tmp_path: Path) -> None:
         read_profile(plain)
     with pytest.raises(DataError, match=r"cut\.sqlite\.gz is a damaged gzip file"):
         read_profile(packed)
+
+
+@pytest.mark.parametrize(
+    ("row", "missing"),
+    [
+        ("1600, NULL, 0", "1 activities without a sound start and end were left out"),
+        ("1600, 1550, 0", "1 activities without a sound start and end were left out"),
+        ("-5, 1550, 0", "1 activities without a sound start and end were left out"),
+        ("1600, 1650, NULL", "1 activities of a device without a number were left out"),
+    ],
+    ids=["no end", "reversed", "negative", "no device"],
+)
+def test_a_row_that_has_no_place_is_left_out_and_told(row: str, missing: str, tmp_path: Path) -> None:
+    """A kernel without a sound start, end or device is counted, the rest is read."""
+    more = f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({row}, 0, 7, 12, 1, 4, 2, 1, 128, 1, 1);"
+    found = read_profile(export(tmp_path / "old.sqlite", OLD + more))
+
+    assert [1000, 2000] == found.activities.start_ns.tolist()
+    assert missing in found.missing

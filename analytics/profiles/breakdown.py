@@ -26,12 +26,17 @@ COMPUTE, COMMUNICATION, MEMORY = "compute", "communication", "memory"
 
 @dataclass(frozen=True, slots=True)
 class ClassTime:
-    """One class of kernels: `sum_ns` adds their durations, `busy_ns` is the time in which any ran."""
+    """One class: `sum_ns` adds durations, `busy_ns` is the time in which any ran.
+
+    `computing_ns` is the part of `busy_ns` that kernels make, not the driver's copies and memsets; 0 for
+    collectives.
+    """
 
     kind: str
     count: int
     sum_ns: int
     busy_ns: int
+    computing_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,15 @@ def _classes(ran: Activities, classes: Ints) -> Iterator[ClassTime]:
     for code in np.unique(classes):
         some = ran.take(classes == code)
         total = int(some.duration_ns.sum())
-        yield ClassTime(CLASSES[code], len(some), total, Spans.covered_by(some).length_ns)
+        moving = (some.kind == Kind.COPY) | (some.kind == Kind.MEMSET)
+        computing = some.take(~moving & (code != CLASSES.index(COLLECTIVE)))
+        yield ClassTime(
+            kind=CLASSES[code],
+            count=len(some),
+            sum_ns=total,
+            busy_ns=Spans.covered_by(some).length_ns,
+            computing_ns=Spans.covered_by(computing).length_ns,
+        )
 
 
 def _streams(profile: Profile, ran: Activities) -> Iterator[StreamIdle]:

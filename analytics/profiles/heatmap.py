@@ -121,7 +121,7 @@ def answer(found: Heatmap) -> str:
     """Return how busy each device was, and when one did nothing for longest."""
     lanes = [lane for lane in found.lanes if lane.kind == "device"]
     if not lanes:
-        return "nothing ran on a device in this profile"
+        return "this profile holds nothing that a device did"
     told = ", ".join(f"{lane.label} busy {percent(lane.busy)}" for lane in lanes[:8])
     device, begin, length = found.gap_ns
     idle = f"; longest without work: GPU {device}, {duration(length)} at {duration(begin)}" if length else ""

@@ -29,10 +29,12 @@ def lines(devices: Sequence[Breakdown], missing: Sequence[tuple[str, str]]) -> I
 
 def _headline(devices: Sequence[Breakdown]) -> str:
     if not devices:
-        return "nothing ran on a device in this profile"
+        return "this profile holds nothing that a device did"
     worst = max(devices, key=wasted_share)
     several = f"{len(devices)} devices, the worst: " if len(devices) > 1 else ""
-    return f"{several}{_subject(worst)} {verdict(worst)}"
+    alike = [one for one in devices if _subject(one) == _subject(worst)]
+    file = f" ({worst.path.rsplit('/', 1)[-1]})" if len(alike) > 1 else ""
+    return f"{several}{_subject(worst)}{file} {verdict(worst)}"
 
 
 def _subject(one: Breakdown) -> str:

@@ -2,13 +2,11 @@
 
 from otel_attrib.analytics.profiles.breakdown import Breakdown
 from otel_attrib.analytics.profiles.idle import Idle
-from otel_attrib.analytics.profiles.kernel_class import COLLECTIVE
 
 __all__ = ["WASTE_SHARE", "duration", "verdict", "wasted_share"]
 
 WASTE_SHARE = 0.2  # of the span: below it a loss is not the first thing to say
 MOST, NEARLY_ALL = 0.5, 0.9
-NOT_COMPUTING = (COLLECTIVE, "memset")  # nor what the copy engines did, which is told as copies
 
 
 def verdict(one: Breakdown) -> str:
@@ -16,14 +14,16 @@ def verdict(one: Breakdown) -> str:
     whole = duration(one.span_ns)
     losses = _losses(one)
     worst = max(losses, key=lambda loss: losses[loss])
-    if losses[worst] < WASTE_SHARE * one.span_ns or not one.span_ns:
+    if not one.span_ns:
+        return "ran nothing that took time"
+    if losses[worst] < WASTE_SHARE * one.span_ns:
         rest = _rest(one, losses) if wasted_share(one) >= WASTE_SHARE else _mostly(one)
         return f"computes {_percent(one.compute_ns, one.span_ns)} of {whole}{rest}"
     share = _percent(losses[worst], one.span_ns)
     if worst == "idle":
         return f"idle {share} of {whole}{_reason(one.idle)}"
-    what = "communication" if worst == "communication" else "copies"
-    return f"waits for {what} {share} of {whole}, not hidden behind compute"
+    does = "communicates" if worst == "communication" else "copies"
+    return f"{does} {share} of {whole} with no compute beside it"
 
 
 def wasted_share(one: Breakdown) -> float:
@@ -59,15 +59,13 @@ def _reason(idle: Idle) -> str:
     reason = max(reasons, key=lambda name: reasons[name])
     share = reasons[reason] / idle.total_ns
     if share < MOST:
-        return (
-            ", for several reasons" if idle.unknown_ns < MOST * idle.total_ns else ", no host calls recorded"
-        )
+        return ", for several reasons" if idle.unknown_ns < MOST * idle.total_ns else ", reason not recorded"
     return f", {'nearly all' if share >= NEARLY_ALL else 'most'} of it {reason}"
 
 
 def _rest(one: Breakdown, losses: dict[str, int]) -> str:
     """Return each loss of a percent or more, the largest first."""
-    named = {"communication": "communication not hidden", "copies": "copies not hidden"}
+    named = {"communication": "only communicates", "copies": "only copies"}
     told = sorted(losses.items(), key=lambda loss: -loss[1])
     parts = (f"{named.get(name, name)} {_percent(ns, one.span_ns)}" for name, ns in told)
     large = (part for part, (_, ns) in zip(parts, told, strict=True) if ns >= 0.01 * one.span_ns)
@@ -75,11 +73,11 @@ def _rest(one: Breakdown, losses: dict[str, int]) -> str:
 
 
 def _mostly(one: Breakdown) -> str:
-    """Return the class that computed longest."""
-    computing = [kind for kind in one.kernels if kind.kind not in NOT_COMPUTING]
-    if not computing:
+    """Return the class that computed longest; what the copy engines did is none of it."""
+    most = max(one.kernels, key=lambda kind: kind.computing_ns, default=None)
+    if most is None or not most.computing_ns:
         return ""
-    return f", {_percent(computing[0].busy_ns, one.span_ns)} in {computing[0].kind.replace('_', ' ')}"
+    return f", {_percent(most.computing_ns, one.span_ns)} in {most.kind.replace('_', ' ')}"
 
 
 def _percent(part: int, whole: int) -> str:

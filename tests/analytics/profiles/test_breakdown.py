@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_attrib.analytics.profiles.breakdown import breakdown, breakdowns
@@ -72,6 +72,7 @@ def profile(rows: Rows) -> Profile:
     )
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_every_nanosecond_belongs_to_one_part(rows: Rows) -> None:
     """The parts and the idle time are what painting each nanosecond gives."""
@@ -92,6 +93,7 @@ def test_every_nanosecond_belongs_to_one_part(rows: Rows) -> None:
     assert span - len(painted) == found.idle.total_ns
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_classes_and_copies_add_up(rows: Rows) -> None:
     """Durations by class are the durations of the rows, and bytes over busy time is the rate."""

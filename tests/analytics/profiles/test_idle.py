@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from otel_attrib.analytics.profiles.growing import Growing
-from otel_attrib.analytics.profiles.idle import KERNEL_WAIT_NS, Idle, idle_time
+from otel_attrib.analytics.profiles.idle import KERNEL_WAIT_NS, Idle, came_late, idle_time
 from otel_attrib.analytics.profiles.pairs import pairs
 from otel_attrib.analytics.profiles.queued import queue_lengths
 from otel_attrib.analytics.profiles.timeline import UNKNOWN, Activities, Kind, Launches
@@ -49,11 +49,27 @@ def test_a_launch_at_the_end_of_the_kernel_before_was_in_time() -> None:
     assert Idle(0, 50, 0, 0) == found
 
 
-def test_without_calls_long_gaps_are_unknown() -> None:
-    """Where no call was recorded, a long gap has no reason."""
-    found = idle_time(ran((0, 10, UNKNOWN), (10 + LONG, 5, UNKNOWN), (20 + LONG, 1, 99)), called())
+def test_without_any_call_every_gap_is_unknown() -> None:
+    """Where no call was recorded, nothing was seen to be queued: no gap has a reason."""
+    rows = ran((0, 10, UNKNOWN), (10 + LONG, 5, UNKNOWN), (20 + LONG, 1, 99))
 
-    assert Idle(0, 5, 0, LONG) == found
+    assert Idle(0, 0, 0, LONG + 5) == idle_time(rows, called())
+    assert Idle(0, 0, 0, LONG + 5) == idle_time(rows, called((0, 1, 7)))  # of another activity
+
+
+def test_where_some_calls_were_recorded_length_tells() -> None:
+    """Among activities with calls, one without is told by its gap's length: kernel wait, or unknown."""
+    rows = ran((0, 10, 1), (15, 5, UNKNOWN), (20 + LONG, 1, UNKNOWN), (22 + LONG, 1, 2))
+
+    assert Idle(0, 6, 0, LONG) == idle_time(rows, called((0, 1, 1), (2, 1, 2)))
+
+
+def test_what_came_late() -> None:
+    """An activity came late when its call began after all before it had ended, wherever they ran."""
+    rows = ran((0, 100, 1), (10, 20, 2), (150, 10, 3), (170, 10, 4))
+    late = came_late(rows, called((0, 1, 1), (2, 1, 2), (101, 5, 3), (110, 5, 4)))
+
+    assert [False, False, True, False] == late.tolist()
 
 
 def test_parallel_kernels_leave_no_gap() -> None:

@@ -37,22 +37,22 @@ def device(idle: Idle, *kernels: ClassTime, **parts_ms: int) -> Breakdown:
             {"compute": 50},
             "idle 50 % of 100 ms, nearly all of it queued work that did not start",
         ),
-        (Idle(0, 0, 0, 50 * MS), {"compute": 50}, "idle 50 % of 100 ms, no host calls recorded"),
+        (Idle(0, 0, 0, 50 * MS), {"compute": 50}, "idle 50 % of 100 ms, reason not recorded"),
         (Idle(20 * MS, 15 * MS, 15 * MS, 0), {"compute": 50}, "idle 50 % of 100 ms, for several reasons"),
         (
             Idle(0, 0, 0, 0),
             {"compute": 60, "communication": 30, "memory": 10},
-            "waits for communication 30 % of 100 ms, not hidden behind compute",
+            "communicates 30 % of 100 ms with no compute beside it",
         ),
         (
             Idle(0, 0, 0, 0),
             {"compute": 60, "communication": 10, "memory": 30},
-            "waits for copies 30 % of 100 ms, not hidden behind compute",
+            "copies 30 % of 100 ms with no compute beside it",
         ),
         (
             Idle(15 * MS, 0, 0, 0),
             {"compute": 60, "communication": 19, "memory": 6},
-            "computes 60 % of 100 ms; communication not hidden 19 %, idle 15 %, copies not hidden 6 %",
+            "computes 60 % of 100 ms; only communicates 19 %, idle 15 %, only copies 6 %",
         ),
         (Idle(5 * MS, 0, 0, 0), {"compute": 65, "compute_communication": 30}, "computes 95 % of 100 ms"),
     ],
@@ -64,8 +64,12 @@ def test_sentences(idle: Idle, parts: dict[str, int], sentence: str) -> None:
 
 
 def test_the_class_named_is_one_that_computes() -> None:
-    """A collective is no computing, however long it ran."""
-    rows = (ClassTime("collective", 1, 90 * MS, 90 * MS), ClassTime("gemm", 9, 70 * MS, 70 * MS))
+    """Neither a collective nor what the copy engines did is computing, however long it ran."""
+    rows = (
+        ClassTime("collective", 1, 90 * MS, 90 * MS, 0),
+        ClassTime("copy", 1, 80 * MS, 80 * MS, 5 * MS),
+        ClassTime("gemm", 9, 70 * MS, 70 * MS, 70 * MS),
+    )
     one = device(Idle(0, 0, 0, 0), *rows, compute=10, compute_communication=90)
 
     assert "computes 100 % of 100 ms, 70 % in gemm" == verdict(one)
@@ -93,7 +97,9 @@ def test_four_streams(recorded: Callable[[str], Profile]) -> None:
     """A trace whose losses are each below a fifth tells all of them."""
     (one,) = breakdowns(recorded("kineto/hta_control.json.gz"))
 
-    assert (
-        "computes 61 % of 465 ms; communication not hidden 19 %, idle 16 %, copies not hidden 4 %"
-        == verdict(one)
-    )
+    assert "computes 61 % of 465 ms; only communicates 19 %, idle 16 %, only copies 4 %" == verdict(one)
+
+
+def test_nothing_took_time() -> None:
+    """Of a span of nothing no share is told."""
+    assert "ran nothing that took time" == verdict(device(Idle(0, 0, 0, 0), ClassTime("gemm", 2, 0, 0, 0)))

@@ -69,7 +69,7 @@ class CollectiveUse:
         if self.fastest_ns / 1000 > NEAR * self.measured.us:
             return "slower than measured alone, even the fastest"
         if self.median_ns / 1000 > NEAR * self.measured.us:
-            return "link as measured, but most wait for other ranks"
+            return "fastest as measured alone, most slower: they wait for other ranks or share the link"
         return "as measured alone"
 
 

@@ -2,10 +2,12 @@
 
 A kernel is joined to the operator that launched it, whose shapes give FLOPs and the least bytes that move
 (`work.py`); the card's published peaks give the time that either would take at best. The share of the
-class's time that this best time makes is how near the roof it ran. Above NEAR it is bound by that roof;
-below it under both, waiting for something else: NVIDIA's Nsight Compute draws the same line (60 % of peak)
-between a busy unit and latency. Where shapes cover less than COVERED of a class's time, or the card is not
-known, the answer is that nothing is known, except that kernels shorter than a launch takes are bound by it.
+class's time that this best time makes is how near the roof it ran. Above NEAR it is bound by that roof:
+NVIDIA's Nsight Compute draws the same line (60 % of peak) between a busy unit and latency. As the bytes are
+the least that must move, latency is said only below FAR, where even twice the work would not reach NEAR;
+between the two it is undecided, and above MOST the work was counted too high. Where shapes cover less than
+COVERED of a class's time, or the card is not known, nothing is known, except that kernels shorter than a
+launch takes, which the device had to wait for, are bound by launching.
 """
 
 from collections import defaultdict
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 
 from otel_attrib.analytics.profiles.cards import Card
 from otel_attrib.analytics.profiles.engine_marks import attention_work
+from otel_attrib.analytics.profiles.idle import came_late
 from otel_attrib.analytics.profiles.kernel_class import CLASSES, COLLECTIVE, classes_of
 from otel_attrib.analytics.profiles.number_formats import peak_of_dtype
 from otel_attrib.analytics.profiles.pairs import call_of_each
@@ -25,9 +28,23 @@ from otel_attrib.analytics.profiles.timeline import UNKNOWN, Activities, Kind, P
 from otel_attrib.analytics.profiles.work import Work, work_of
 from otel_attrib.analytics.wording import percent
 
-__all__ = ["COVERED", "LAUNCH_US", "NEAR", "RULE", "ClassRoof", "RuleOfThumb", "roofline", "rule_of_thumb"]
+__all__ = [
+    "COVERED",
+    "FAR",
+    "LAUNCH_US",
+    "MOST",
+    "NEAR",
+    "RULE",
+    "ClassRoof",
+    "RuleOfThumb",
+    "roofline",
+    "rule_of_thumb",
+]
 
 NEAR: Final = 0.6
+FAR: Final = NEAR / 2
+MOST: Final = 1.05
+_MOSTLY: Final = 0.5
 COVERED: Final = 0.5
 LAUNCH_US: Final = 5.0
 RULE: Final = 0.7
@@ -72,18 +89,31 @@ class RuleOfThumb:
 def roofline(profile: Profile, device: int, card: Card | None) -> list[ClassRoof]:
     """Return the classes of kernels of one device, the longest first; copies and collectives are left out."""
     rows = profile.on(device)
-    rows = rows.take(rows.kind == Kind.KERNEL)
     kinds = classes_of(rows, profile.names)
-    rows, kinds = rows.take(kinds != CLASSES.index(COLLECTIVE)), kinds[kinds != CLASSES.index(COLLECTIVE)]
+    computing = (rows.kind == Kind.KERNEL) & (kinds != CLASSES.index(COLLECTIVE))
+    late = came_late(rows, profile.launches)[computing]
+    rows, kinds = rows.take(computing), kinds[computing]
+    launched = _Launched(_in_graphs(profile, rows), late)
     best: dict[int, _Best] = defaultdict(_Best)
     for kind, one in _known(profile, rows, kinds, card):
         best[kind].add(one)
-    graphs = _in_graphs(profile, rows)
     roofs = [
-        _roof(CLASSES[kind], rows.take(kinds == kind), best[int(kind)], card, graphs[kinds == kind])
+        _roof(CLASSES[kind], rows.take(kinds == kind), best[int(kind)], card, launched.take(kinds == kind))
         for kind in np.unique(kinds)
     ]
     return sorted(roofs, key=lambda roof: (-roof.time_ns, roof.kind))
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """How kernels were launched: by a graph, and only after the device had run dry."""
+
+    graph: NDArray[np.bool_]
+    late: NDArray[np.bool_]
+
+    def take(self, rows: NDArray[np.bool_]) -> "_Launched":
+        """Return those of some kernels."""
+        return _Launched(self.graph[rows], self.late[rows])
 
 
 def _in_graphs(profile: Profile, rows: Activities) -> NDArray[np.bool_]:
@@ -161,16 +191,14 @@ def _works(profile: Profile) -> Mapping[int, Work]:
     return found
 
 
-def _roof(
-    kind: str, rows: Activities, best: _Best, card: Card | None, graphs: NDArray[np.bool_]
-) -> ClassRoof:
+def _roof(kind: str, rows: Activities, best: _Best, card: Card | None, launched: _Launched) -> ClassRoof:
     time = int(rows.duration_ns.sum())
     seconds = best.time_ns / 1e9
     told = card is not None and seconds > 0
     compute = best.compute_s / seconds if told else None
     memory = best.memory_s / seconds if told else None
     if compute is None or memory is None or best.time_ns < COVERED * time:
-        verdict, reason = _unsaid(rows, best.time_ns / time if time else 0.0, card, graphs)
+        verdict, reason = _unsaid(rows, best.time_ns / time if time else 0.0, card, launched)
     else:
         verdict, reason = _verdict(compute, memory, time / len(rows) / 1000)
     return ClassRoof(
@@ -189,21 +217,28 @@ def _roof(
 
 def _verdict(compute: float, memory: float, mean_us: float) -> tuple[str, str]:
     shares = f"{percent(compute)} of the card's arithmetic, {percent(memory)} of its memory bandwidth"
-    if max(compute, memory) >= NEAR:
+    most = max(compute, memory)
+    if most > MOST:
+        return "unknown", f"its shapes tell of more than the card can do: {shares}"
+    if most >= NEAR:
         return ("compute-bound" if compute >= memory else "bandwidth-bound"), shares
+    if most >= FAR:
+        return "undecided", f"{shares}, or more: only the least work is counted"
     return "latency-bound", f"{shares}; {mean_us:.1f} µs a kernel"
 
 
-def _unsaid(
-    rows: Activities, covered: float, card: Card | None, graphs: NDArray[np.bool_]
-) -> tuple[str, str]:
+def _unsaid(rows: Activities, covered: float, card: Card | None, launched: _Launched) -> tuple[str, str]:
     """What can be said without the work: of what was launched one by one, whether that took as long."""
     time = int(rows.duration_ns.sum())
-    if rows.duration_ns[graphs].sum() * 2 > time:
+    if rows.duration_ns[launched.graph].sum() * 2 > time:
         return "unknown", "its kernels run in CUDA graphs, where no operator is recorded"
     mean_us = time / len(rows) / 1000
-    if mean_us < LAUNCH_US:
-        return "launch-bound", f"kernels of {mean_us:.1f} µs take no longer than launching one"
+    if mean_us < LAUNCH_US and launched.late.mean() >= _MOSTLY:
+        waits = percent(float(launched.late.mean()))
+        return (
+            "launch-bound",
+            f"kernels of {mean_us:.1f} µs, {waits} of them launched after all else had ended",
+        )
     if card is None:
         return "unknown", "no peaks for this card: name it with --card"
     if covered == 0:
@@ -228,7 +263,7 @@ def _told(share: float, roof: ClassRoof) -> str:
         says = "the rule of thumb (above 70 % means bandwidth-bound) says nothing"
     else:
         says = "the rule of thumb (above 70 %) says bandwidth-bound"
-    if roof.verdict in ("unknown", "launch-bound"):
+    if roof.verdict in ("unknown", "undecided", "launch-bound"):
         return f"{head}: {says}; the roofline cannot check it ({roof.reason})"
     word = "agrees" if share > RULE and roof.verdict == "bandwidth-bound" else "says"
     if share > RULE and word == "says":

@@ -22,7 +22,7 @@ def limit_lines(devices: Sequence[Limits]) -> Iterator[str]:
     yield from wrapped(answer(devices))
     for one in devices:
         yield ""
-        yield f"GPU {one.device}  {one.name or 'without a name'}  {_card(one.card)}"[:80]
+        yield f"GPU {one.device}  {one.name or 'without a name'}  {_card(one.card, one.name)}"[:80]
         yield from _classes(one.roofs)
         if one.rule and one.rule.share >= _WORTH:
             yield from wrapped(f"  {one.rule.text}.")
@@ -42,16 +42,19 @@ def answer(devices: Sequence[Limits]) -> str:
 
 
 def _said(roof: ClassRoof, subject: str) -> str:
+    if roof.verdict == "undecided":
+        return f"what bounds {subject}, is undecided ({roof.reason})"
     if roof.verdict == "unknown":
         return f"what bounds {subject}, is not known: {roof.reason}"
     return f"{subject}, is {roof.verdict} ({roof.reason})"
 
 
-def _card(card: Card | None) -> str:
+def _card(card: Card | None, name: str) -> str:
     if card is None:
         return "(no peaks known: --card)"
     peak = max(card.peaks.get("bf16", 0.0), card.peaks.get("fp16", 0.0))
-    return f"({card.key}: {peak / 1e12:,.0f} TFLOP/s, {card.memory_bandwidth / 1e12:.2f} TB/s)"
+    taken = "" if name else "taken for "
+    return f"({taken}{card.key}: {peak / 1e12:,.0f} TFLOP/s, {card.memory_bandwidth / 1e12:.2f} TB/s)"
 
 
 def _classes(roofs: Sequence[ClassRoof]) -> Iterator[str]:

@@ -70,7 +70,10 @@ ALONE = measured("h100_sxm", "NCCL", "all_reduce", 2, 8, 2**26).us or 0.0
     ("times", "said"),
     [
         ((1.0, 1.1, 1.2), "as measured alone"),
-        ((1.0, 3.0, 4.0), "link as measured, but most wait for other ranks"),
+        (
+            (1.0, 3.0, 4.0),
+            "fastest as measured alone, most slower: they wait for other ranks or share the link",
+        ),
         ((2.0, 2.0, 2.1), "slower than measured alone, even the fastest"),
     ],
     ids=["as measured", "waiting", "slow link"],

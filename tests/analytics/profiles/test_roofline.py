@@ -87,12 +87,52 @@ def test_latency_bound_product(tmp_path: Path) -> None:
 
 
 def test_without_card_or_shapes(tmp_path: Path) -> None:
-    """Without peaks or shapes nothing is known, but kernels shorter than a launch are bound by it."""
+    """Without peaks or shapes nothing is known, and short kernels alone say nothing of launching."""
     long = traced(tmp_path, ("aten::mm", "cutlass_gemm", [[64, 64], [64, 64]], 80.0))
     short = traced(tmp_path, ("aten::unheard_of", "elementwise_kernel", [[64, 64]], 2.0))
 
     assert ("unknown", "no peaks for this card: name it with --card") == verdict(long, None)
-    assert ("launch-bound", "kernels of 2.0 µs take no longer than launching one") == verdict(short, H100)
+    assert ("unknown", "the file has no shapes for these kernels") == verdict(short, H100)
+
+
+@pytest.mark.parametrize(("lead", "said"), [(4, "launch-bound"), (40, "unknown")], ids=["late", "queued"])
+def test_launch_bound_needs_launches_that_came_late(tmp_path: Path, lead: int, said: str) -> None:
+    """Kernels of 2 µs are bound by launching when called for after the device ran dry, not when queued."""
+    events = []
+    for number in range(10):
+        at, told = 1000 + 10 * number, {"device": 0, "stream": 7, "correlation": number + 1}
+        call = {
+            "ph": "X",
+            "cat": "cuda_runtime",
+            "name": "cudaLaunchKernel",
+            "pid": 1,
+            "tid": 1,
+            "ts": at - lead,
+        }
+        events.append(call | {"dur": 3, "args": told})
+        kernel = {"ph": "X", "cat": "kernel", "name": "elementwise_kernel", "pid": 0, "tid": 7, "ts": at}
+        events.append(kernel | {"dur": 2, "args": told})
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+
+    assert said == verdict(read_profile(path), H100)[0]
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.1, "latency-bound"), (0.29, "latency-bound"), (0.31, "undecided"), (0.59, "undecided")]
+    + [(0.61, "bandwidth-bound"), (1.04, "bandwidth-bound"), (1.06, "unknown"), (7.0, "unknown")],
+)
+def test_no_bound_is_said_where_the_least_work_cannot_tell(tmp_path: Path, share: float, said: str) -> None:
+    """Latency is said only where twice the least bytes are below the line too; above the roof nothing is."""
+    moved = 3 * 4096**2 * 2 / BANDWIDTH * 1e6
+    profile = traced(
+        tmp_path, ("aten::add", "elementwise_kernel", [[4096, 4096], [4096, 4096]], moved / share)
+    )
+    roof = only(roofline(profile, 0, H100))
+
+    assert share == pytest.approx(roof.memory_share, rel=1e-3)
+    assert said == roof.verdict
 
 
 def verdict(profile: Profile, card: object) -> tuple[str, str]:

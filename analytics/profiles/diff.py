@@ -137,11 +137,21 @@ class Diff:
 
     @property
     def step_moved(self) -> bool:
-        """Return whether the step's change is more than chance: two standard errors where steps repeat."""
+        """Return whether the step's change is more than chance."""
+        return abs(self.step_delta_ns) > self.step_limit_ns
+
+    @property
+    def step_limit_ns(self) -> float:
+        """Return up to where a change of the step may be chance: two standard errors where steps repeat."""
         errors = (self.a.step_error_ns, self.b.step_error_ns)
         if errors[0] is None or errors[1] is None:
-            return abs(self.step_change) >= UNTOLD
-        return abs(self.step_delta_ns) > 2 * sqrt(errors[0] ** 2 + errors[1] ** 2)
+            return UNTOLD * self.a.step_ns
+        return 2 * sqrt(errors[0] ** 2 + errors[1] ** 2)
+
+    @property
+    def step_would_tell(self) -> bool:
+        """Return whether a step that followed its device's GPU time would have moved beyond chance."""
+        return abs(self.gpu_delta_ns) / max(self.a.devices, 1) > self.step_limit_ns
 
 
 def diff(a: Profile, b: Profile) -> Diff:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from otel_attrib.analytics.profiles.diff import ALIKE, UNTOLD, Diff, Moved, Side
-from otel_attrib.analytics.wording import percent, wrapped
+from otel_attrib.analytics.profiles.steps import WHOLE
+from otel_attrib.analytics.wording import digits, percent, wrapped
 
 __all__ = ["answer", "diff_lines", "short_name"]
 
@@ -31,17 +32,29 @@ def _step(found: Diff) -> str:
 def _meaning(found: Diff) -> str:
     if found.shared < ALIKE:
         return f"different programs, {percent(found.shared)} of the time in kernels of both"
+    if found.a.marks != found.b.marks:
+        return f"not the same kind of step ({found.a.marks} in A, {found.b.marks} in B)"
+    if found.a.devices != found.b.devices:
+        return f"not as many devices ({found.a.devices} in A, {found.b.devices} in B)"
     if found.uneven_work and found.work is not None:
-        more = "more" if found.work > 1 else "less"
-        return f"B holds {percent(abs(found.work - 1))} {more} of the same work"
+        return _amount(found.work)
     if not found.gpu_moved:
         return "the change is outside the kernels" if found.step_moved else "nothing moved"
     saved = found.gpu_delta_ns < 0
     if not found.step_moved:
-        return f"the {'saving' if saved else 'extra time'} is not on the critical path"
+        what = "saving" if saved else "extra time"
+        if not found.step_would_tell:
+            return f"the {what} is too small to show in the step"
+        return f"the {what} is not on the critical path"
     if saved == (found.step_delta_ns < 0):
         return "the step followed the GPU"
     return "the step went the other way than the GPU: look at idle and communication"
+
+
+def _amount(work: float) -> str:
+    if work >= 2:
+        return f"B holds {work:,.1f} times the same work"
+    return f"B holds {percent(abs(work - 1))} {'more' if work > 1 else 'less'} of the same work"
 
 
 def diff_lines(found: Diff) -> Iterator[str]:
@@ -115,10 +128,12 @@ def _notes(found: Diff) -> Iterator[str]:
             f" {_percent(found.b.gpu_ns / found.work / found.a.gpu_ns - 1)} and its step"
             f" {_percent(found.b.step_ns / found.work / found.a.step_ns - 1)}."
         )
-    if "whole profile" in (found.a.marks, found.b.marks):
+    unmarked = [letter for letter, side in (("A", found.a), ("B", found.b)) if side.marks == WHOLE]
+    if unmarked:
         yield from wrapped(
-            "No steps are marked, so each profile counts as one: its length is that of the recording, which"
-            " says nothing of the program where both were cut to the same length."
+            f"No steps are marked in {' and '.join(unmarked)}, so each such profile counts as one: its length"
+            " is that of the recording, which says nothing of the program where both were cut to the same"
+            " length."
         )
     elif found.a.step_error_ns is None or found.b.step_error_ns is None:
         yield from wrapped(f"Too few steps to tell a change below {percent(UNTOLD)} from chance.")
@@ -142,6 +157,8 @@ def _ms(ns: float) -> str:
 
 
 def _percent(share: float) -> str:
+    if share >= 9.995:
+        return f"×{digits(1 + share)}"
     return f"{100 * share:+.2f} %".replace("-", "−")
 
 

@@ -3,8 +3,9 @@
 import gzip
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from otel_attrib.analytics.profiles.diff import Diff, diff
 from otel_attrib.analytics.profiles.diff_object import diff_object
 from otel_attrib.analytics.profiles.diff_text import answer, diff_lines, short_name
 from otel_attrib.analytics.profiles.read import read_profile
+from otel_attrib.analytics.profiles.timeline import Profile
 from otel_attrib.errors import DataError
 
 NSYS = Path(__file__).parents[2] / "fixtures/nsys"
@@ -141,7 +143,7 @@ def steps(tmp_path: Path, name: str, count: int, kernels: int, us: float, step_u
         ((5, 4, 8.0, 120.0), "GPU time −8.0 µs, step +20.0 µs (+20.00 %): the step went the other way"),
         (
             (5, 8, 10.0, 180.0),
-            "GPU time +40.0 µs, step +80.1 µs (+80.00 %): B holds 100 % more of the same work",
+            "GPU time +40.0 µs, step +80.1 µs (+80.00 %): B holds 2.0 times the same work",
         ),
     ],
     ids=["off the path", "on it", "more steps of the same", "idle", "against it", "twice the work"],
@@ -154,6 +156,59 @@ def test_steps_are_divided_out(tmp_path: Path, b: tuple[int, int, float, float],
     assert (5, b[0]) == (found.a.steps, found.b.steps)
     assert 4 == found.a.kernels
     assert answer(found).startswith(said)
+
+
+def changed(file: Path, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Profile:
+    """The profile of a file whose events were changed."""
+    told = json.loads(file.read_text())
+    file.write_text(json.dumps(told | {"traceEvents": change(told["traceEvents"])}))
+    return read_profile(file)
+
+
+def unmarked(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events without the marks of steps."""
+    return [event for event in events if event["cat"] == "kernel"]
+
+
+def doubled(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Events of which a second device does the same."""
+    return [*events, *(event | {"args": event["args"] | {"device": 1}} for event in unmarked(events))]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (unmarked, "not the same kind of step (ProfilerStep in A, whole profile in B)"),
+        (doubled, "not as many devices (1 in A, 2 in B)"),
+    ],
+    ids=["steps", "devices"],
+)
+def test_what_does_not_compare_is_said(
+    tmp_path: Path, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]], said: str
+) -> None:
+    """One program, recorded with other steps or on more devices, is not told to have more or less work."""
+    first = read_profile(steps(tmp_path, "a.json", 5, 4, 10.0, 100.0))
+    found = diff(first, changed(steps(tmp_path, "b.json", 5, 4, 10.0, 100.0), change))
+
+    assert answer(found).endswith(said)
+    notes = " ".join(diff_lines(found))
+    assert ("No steps are marked in B," in notes) is (change is unmarked)
+
+
+def test_a_saving_below_what_the_step_can_show(tmp_path: Path) -> None:
+    """With two steps, 2 % of a step is chance: half a percent saved on the GPU shows nowhere."""
+    first = read_profile(steps(tmp_path, "a.json", 2, 4, 10.0, 100.0))
+    found = diff(first, read_profile(steps(tmp_path, "b.json", 2, 4, 9.8, 100.0)))
+
+    assert answer(found).endswith("the saving is too small to show in the step")
+
+
+def test_a_large_factor_is_told_as_one(tmp_path: Path) -> None:
+    """A step 60 times as long is ×60, not thousands of percent."""
+    first = read_profile(steps(tmp_path, "a.json", 5, 4, 10.0, 100.0))
+    found = diff(first, read_profile(steps(tmp_path, "b.json", 5, 4, 10.0, 6000.0)))
+
+    assert "step +5.9 ms (×60)" in answer(found)
 
 
 def test_different_programs() -> None:

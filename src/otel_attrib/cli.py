@@ -106,11 +106,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(named: str, words: Sequence[str]) -> int:
     try:
-        args = parser(only=named).parse_args(words)
+        args = _parsed(parser(only=named), words)
         code: int = args.run(args)
         return code
     finally:
         sys.stdout.flush()  # what cannot be written is a fault of this command, not of the interpreter's end
+
+
+def _parsed(top: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Parse; words behind an option (`profile diff --json A B`), which argparse leaves, belong to `words`."""
+    args, late = top.parse_known_args(words)
+    if late and (not hasattr(args, "words") or any(word.startswith("-") for word in late)):
+        top.error(f"unrecognized arguments: {' '.join(late)}")
+    if late:
+        args.words = [*args.words, *late]
+    return args
 
 
 def _check_text(named: str, words: Sequence[str]) -> None:

@@ -1,6 +1,8 @@
 """`otel-attrib profile`: the answer first, the promised JSON, and one line for what cannot be read."""
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +102,7 @@ def test_a_file_without_a_device(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path.write_text('{"traceEvents": [{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{}}]}')
     lines = said(capsys, str(path)).splitlines()
 
-    assert "nothing ran on a device in this profile" == lines[0]
+    assert "this profile holds nothing that a device did" == lines[0]
     assert "missing: no activity of a device: the profiler recorded the host only" in lines
     assert [] == told(capsys, str(path))["devices"]
 
@@ -122,6 +124,95 @@ def test_faults_are_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("otel-attrib profile: ")
     assert message in line
+
+
+def written(path: Path, *changes: dict[str, Any], **header: Any) -> str:
+    """A trace of kernels, each changed; returns its path."""
+    kernel = {
+        "ph": "X",
+        "cat": "kernel",
+        "name": "gemm",
+        "ts": 10,
+        "dur": 5,
+        "args": {"device": 0, "stream": 7},
+    }
+    path.write_text(json.dumps(header | {"traceEvents": [kernel | change for change in changes]}))
+    return str(path)
+
+
+def test_without_calls_no_reason_is_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A trace without calls of the runtime has no reason for any gap: not in the answer, null in the JSON."""
+    file = written(tmp_path / "a.json", {}, {"ts": 20}, {"ts": 90})
+    (device,) = told(capsys, file)["devices"]
+
+    assert "GPU 0 idle 82 % of 85 µs, reason not recorded" == said(capsys, file).splitlines()[0]
+    assert [None, None, None] == [device[f"idle_{why}_us"] for why in ("host", "kernel", "other")]
+    assert 70 == device["idle_unknown_us"] == device["idle_us"]
+
+
+@pytest.mark.parametrize("way", ["same", "dotted", "link"])
+def test_a_file_given_twice_is_refused(way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One file is one rank, by whatever path it is named."""
+    file = written(tmp_path / "a.json", {})
+    (tmp_path / "b.json").symlink_to(file)
+    again = {"same": file, "dotted": f"{tmp_path}/./a.json", "link": str(tmp_path / "b.json")}[way]
+
+    assert 2 == main(["profile", file, again])
+    assert "is given twice" in capsys.readouterr().err
+
+
+def test_the_file_is_named_where_devices_are_called_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two files that name no rank both have a GPU 0: the answer says whose it is about."""
+    busy, idle = written(tmp_path / "busy.json", {}), written(tmp_path / "idle.json", {}, {"ts": 90})
+
+    first = said(capsys, busy, idle).splitlines()[0]
+    assert first.startswith("2 devices, the worst: GPU 0 (idle.json) idle 88 % of 85 µs")
+
+
+@pytest.mark.parametrize("part", [(), ("--json",), ("roofline",), ("heatmap",), ("diff",)], ids=" ".join)
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_name_can_be_written(
+    part: tuple[str, ...], encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names in any script and with escapes are written as the terminal takes them."""
+    bad = "卡\x1b[31m\n\ud800é"
+    file = written(tmp_path / "名é.json", {"name": bad}, deviceProperties=[{"id": 0, "name": bad}])
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding=encoding, write_through=True))
+
+    assert 0 == main(["profile", *part, *[file] * (2 if part == ("diff",) else 1)])
+    assert b"\x1b" not in out.getvalue()
+    if part == ("--json",):
+        assert file == json.loads(out.getvalue())["devices"][0]["file"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--json", NSYS),
+        ("diff", "--json", NSYS, NSYS),
+        ("diff", NSYS, "--json", NSYS),
+        ("roofline", "--card", "h100_sxm", "--json", NSYS),
+        ("heatmap", "--by", "class", "--json", NSYS),
+        ("--json", "heatmap", "--by", "class", NSYS),
+    ],
+    ids=lambda words: " ".join(Path(word).name for word in words),
+)
+def test_options_stand_anywhere(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Options may stand before, between and behind the files."""
+    assert 0 == main(["profile", *words])
+    assert json.loads(capsys.readouterr().out)["schema"].startswith("otel-attrib/profile")
+
+
+def test_an_unknown_option_is_still_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """An option that is none is named, and nothing is taken for a file."""
+    with pytest.raises(SystemExit) as ended:
+        main(["profile", "diff", "--jsn", NSYS, NSYS])
+
+    assert 2 == ended.value.code
+    assert "unrecognized arguments: --jsn" in capsys.readouterr().err
 
 
 def test_the_documentation_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

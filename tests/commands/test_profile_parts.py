@@ -18,7 +18,11 @@ QWEN = str(FIXTURES / "kineto/h100_qwen.json.gz")
     ("words", "first", "schema"),
     [
         (("diff", BEFORE, AFTER), "GPU time −46.4 ms, step unchanged (−0.01 %): ", "profile-diff/1"),
-        (("roofline", QWEN), "GPU 0: elementwise, 36 % of the compute time, is ", "profile-roofline/1"),
+        (
+            ("roofline", QWEN),
+            "GPU 0: what bounds elementwise, 36 % of the compute time, is undecided",
+            "profile-roofline/1",
+        ),
         (
             ("roofline", BEFORE, "--card", "h100_sxm"),
             "GPU 0: what bounds flash attention",
@@ -84,6 +88,31 @@ def test_usage(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said:
 
     assert said in fault
     assert 1 == len(fault.splitlines())
+
+
+@pytest.mark.parametrize("option", ["--html", "--png"])
+@pytest.mark.parametrize("way", ["same", "dotted", "link"])
+def test_a_picture_never_replaces_the_profile(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, option: str, way: str
+) -> None:
+    """A picture that would be written over the profile is refused, by whatever path it is named."""
+    profile = tmp_path / "a.json.gz"
+    profile.write_bytes(Path(QWEN).read_bytes())
+    (tmp_path / "link").symlink_to(profile)
+    place = {"same": str(profile), "dotted": f"{tmp_path}/./a.json.gz", "link": str(tmp_path / "link")}[way]
+
+    assert 2 == main(["profile", "heatmap", str(profile), option, place])
+    assert "is the profile itself" in capsys.readouterr().err
+    assert Path(QWEN).read_bytes() == profile.read_bytes()
+
+
+def test_two_pictures_need_two_places(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An image and a page of one name are refused before either is written."""
+    place = tmp_path / "h"
+
+    assert 2 == main(["profile", "heatmap", QWEN, "--png", str(place), "--html", str(place)])
+    assert "--png and --html name one file" in capsys.readouterr().err
+    assert not place.exists()
 
 
 def test_png_without_matplotlib(

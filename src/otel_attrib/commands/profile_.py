@@ -14,10 +14,12 @@ between queued kernels (below 30 µs), and queued work that did not start.
 """
 
 import argparse
-import sys
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from otel_attrib.errors import UsageError
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.profiles.breakdown import Breakdown
@@ -63,17 +65,15 @@ def _parts() -> dict[str, Any]:
 
 
 def _show(files: list[str], as_json: bool) -> int:
-    import json
-
     from otel_attrib.analytics.profiles.profile_object import profile_object
     from otel_attrib.analytics.profiles.profile_text import lines
+    from otel_attrib.commands.printable import json_line, printable
 
     devices, missing = _read(files)
     if as_json:
-        print(json.dumps(profile_object(devices, missing), ensure_ascii=False))
-        return 0
-    text = "\n".join(lines(devices, missing))
-    print(text if _draws("µ") else text.replace("µ", "u"))
+        print(json_line(profile_object(devices, missing)))
+    else:
+        print(printable("\n".join(lines(devices, missing))))
     return 0
 
 
@@ -82,6 +82,7 @@ def _read(files: list[str]) -> "tuple[list[Breakdown], list[tuple[str, str]]]":
     from otel_attrib.analytics.profiles.breakdown import breakdowns
     from otel_attrib.analytics.profiles.read import read_profile
 
+    _check_different(files)
     devices: list[Breakdown] = []
     missing: list[tuple[str, str]] = []
     for file in files:
@@ -92,9 +93,11 @@ def _read(files: list[str]) -> "tuple[list[Breakdown], list[tuple[str, str]]]":
     return sorted(devices, key=lambda one: (one.rank, one.device)), missing
 
 
-def _draws(sign: str) -> bool:
-    try:
-        sign.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
+def _check_different(files: list[str]) -> None:
+    """Refuse one file given twice: its devices would count as those of two ranks."""
+    seen: set[str] = set()
+    for file in files:
+        place = os.path.realpath(file)
+        if place in seen:
+            raise UsageError(f"{file} is given twice: each file is one rank")
+        seen.add(place)

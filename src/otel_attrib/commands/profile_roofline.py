@@ -18,15 +18,13 @@ def add_arguments(group: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace, files: Sequence[str]) -> int:
     """Print it."""
-    import json
-
     from otel_attrib.analytics.profiles.cards import card_named
     from otel_attrib.analytics.profiles.limits import limits
     from otel_attrib.analytics.profiles.limits_object import limits_object
     from otel_attrib.analytics.profiles.links import parse_link
     from otel_attrib.analytics.profiles.read import read_profile
     from otel_attrib.analytics.profiles.roofline_text import limit_lines
-    from otel_attrib.commands.printable import printable
+    from otel_attrib.commands.printable import json_line, printable
     from otel_attrib.errors import UsageError
 
     if len(files) != 1:
@@ -35,7 +33,7 @@ def run(args: argparse.Namespace, files: Sequence[str]) -> int:
     link = parse_link(args.link) if args.link else None
     found = limits(read_profile(files[0]), card, link)
     if args.json:
-        print(json.dumps(limits_object(found), ensure_ascii=False))
+        print(json_line(limits_object(found)))
     else:
         print(printable("\n".join(limit_lines(found))))
     return 0

@@ -8,6 +8,7 @@ its window was read. Totals are of this process's own calls and say so (`slatag.
 import math
 import os
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -37,6 +38,10 @@ METRICS: Final = {
 
 SCOPE = "otel_attrib.torch"
 EVERY_S = 1.0
+TIMEOUT_S = 2
+"""Longest export, unless the standard variables say another: the thread has other work."""
+AGAIN_S = 30.0
+"""After an export that took a second, which is one that failed, the next one waits for this long."""
 
 
 class _Total(NamedTuple):
@@ -72,6 +77,7 @@ class TorchMetrics:
         self.service = service
         self.reader = reader or metric_reader
         self.collect: Callable[[], Any] | None = None
+        self.every_s = EVERY_S
         self._shares: list[Shares] = []
         self._labels: dict[str, Any] = {PROCESS_PID: os.getpid(), SOURCE: "torch"}
         if rank is not None:
@@ -85,11 +91,13 @@ class TorchMetrics:
         if self.windows is not None:
             self._shares += self.windows.take()
         something = totals.collective_bytes or totals.copy_bytes or self._shares
-        if not something or not background.due(self, EVERY_S):
+        if not something or not background.due(self, self.every_s):
             return
         if self.collect is None:
             self.collect = self._begin()
+        before = monotonic()
         self.collect()
+        self.every_s = AGAIN_S if monotonic() - before > EVERY_S else EVERY_S
 
     def _begin(self) -> Callable[[], Any]:
         from otel_attrib import __version__
@@ -154,11 +162,17 @@ def metric_reader() -> MetricReader | None:
 def _grpc() -> MetricExporter:
     from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
 
-    return OTLPMetricExporter(endpoint=os.environ.get(ENDPOINT))
+    return OTLPMetricExporter(endpoint=os.environ.get(ENDPOINT), timeout=_timeout())
 
 
 def _http() -> MetricExporter:
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 
     base = os.environ.get(ENDPOINT)
-    return OTLPMetricExporter(endpoint=f"{base.rstrip('/')}/v1/metrics" if base else None)
+    endpoint = f"{base.rstrip('/')}/v1/metrics" if base else None
+    return OTLPMetricExporter(endpoint=endpoint, timeout=_timeout())
+
+
+def _timeout() -> int | None:
+    said = {"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"} & set(os.environ)
+    return None if said else TIMEOUT_S

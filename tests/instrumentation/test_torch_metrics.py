@@ -108,6 +108,27 @@ def test_nothing_to_tell_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [] == made
 
 
+def test_a_collector_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an export that hung the next one waits half a minute; after a quick one, a second."""
+    clock = [0.0]
+    monkeypatch.setattr(metrics, "monotonic", lambda: clock[0])
+    asked: list[float] = []
+
+    def due(_owner: object, seconds: float) -> bool:
+        asked.append(seconds)
+        return True
+
+    monkeypatch.setattr(background, "due", due)
+    parts = StepParts()
+    one_step(parts, 8)
+    told = TorchMetrics(parts, None, "vllm")
+    for took in (2.0, 0.01, 0.01):
+        told.collect = lambda took=took: clock.__setitem__(0, clock[0] + took)
+        told.tick()
+
+    assert [1.0, 30.0, 1.0] == asked
+
+
 @pytest.mark.parametrize("said", ["none", ""])
 def test_no_exporter_wanted(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     """OTEL_METRICS_EXPORTER=none sends nothing, and what was found does not pile up."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.openmetrics import parser as openmetrics
@@ -67,6 +67,7 @@ def test_every_page_reads_as_prometheus_client_reads_it(name: str) -> None:
     assert same(theirs(page(name)), found)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r")), min_size=1, max_size=5))
 def test_any_label_value_survives(values: list[str]) -> None:
     """Whatever stands in a label, as prometheus_client writes it, comes back."""

@@ -10,7 +10,7 @@ import numpy as np
 from otel_attrib.analytics.columns import Flags, Floats, Ints
 from otel_attrib.analytics.join.measure import Measured
 
-__all__ = ["Agreement", "Group", "Overlap", "Told", "agreement", "apart", "overlap", "tell_apart"]
+__all__ = ["Agreement", "Group", "Overlap", "Result", "Told", "agreement", "apart", "overlap", "tell_apart"]
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,16 @@ class Group:
 class Told:
     """What the wait alone tells of who was hit.
 
-    `above` is the share of hit requests whose wait is more than the largest of all others. `auc` is how often
-    a hit request's wait is more than another's, over all pairs (equal: half). `misplaced` requests lie on the
-    wrong side of the best single limit, `misplaced_at_edge` of them where a stretch begins or ends.
+    `above` is the share of hit requests whose wait is more than the largest of all others, `above_off_edges`
+    the same without requests that lie where a stretch begins or ends (None: no others are left). `auc` is how
+    often a hit request's wait is more than another's, over all pairs (equal: half). `misplaced` requests lie
+    on the wrong side of the best single limit, `misplaced_at_edge` of them at such an edge.
     """
 
     hit: Group
     others: Group
-    above: float
+    above: float | None
+    above_off_edges: float | None
     auc: float
     misplaced: int
     misplaced_at_edge: int
@@ -77,11 +79,16 @@ def tell_apart(wait: Floats, hit: Flags, at_edge: Flags) -> Told:
     return Told(
         hit=Group.of(mine),
         others=Group.of(theirs),
-        above=float(np.mean(mine > theirs.max())),
+        above=_above(mine, theirs),
+        above_off_edges=_above(wait[hit & ~at_edge], wait[~hit & ~at_edge]),
         auc=_auc(mine, theirs),
         misplaced=int(wrong.sum()),
         misplaced_at_edge=int((wrong & at_edge).sum()),
     )
+
+
+def _above(mine: Floats, theirs: Floats) -> float | None:
+    return float(np.mean(mine > theirs.max())) if mine.size and theirs.size else None
 
 
 def _auc(mine: Floats, theirs: Floats) -> float:
@@ -138,3 +145,14 @@ def agreement(stretches: tuple[Measured, Measured], requests: tuple[Measured, Me
         request_p90=float(np.quantile(of_request, 0.9)),
         disjoint=int(exclude.sum()),
     )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One fault: its requests, how many no measure knows, what each measure tells, how far two agree."""
+
+    fault: str
+    requests: int
+    unknown: int
+    told: dict[str, Told]
+    agreement: Agreement

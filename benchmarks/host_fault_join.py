@@ -65,15 +65,16 @@ def measured(samples: pa.Table, measure: Measure, node: str, start: Ints, end: I
 
 def known(found: Sequence[Measured]) -> Flags:
     """Return which stretches every measure knows."""
-    return np.logical_and.reduce([~np.isnan(each.value) for each in found])
+    unknown = np.isnan([each.value for each in found])
+    return np.asarray(~unknown.any(axis=0), dtype=np.bool_)
 
 
-def gap_ms(samples: pa.Table, measure: Measure) -> float:
-    """Return how far apart the readings of one source are as a rule."""
+def gap_ms(samples: pa.Table, measure: Measure) -> float | None:
+    """Return how far apart the readings of one source are as a rule; None without any."""
     readings = _of_source(read_series(samples, EVERY_COUNTER)[0], measure[1])
     code = next(n for n, counter in enumerate(EVERY_COUNTER) if counter.key == measure[0])
     times = np.unique(readings.of(code).time_us)
-    return float(np.median(np.diff(times)) / 1e3) if times.size > 1 else float("nan")
+    return float(np.median(np.diff(times)) / 1e3) if times.size > 1 else None
 
 
 def _of_source(readings: Readings, source: str) -> Readings:

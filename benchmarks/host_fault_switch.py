@@ -145,9 +145,9 @@ def cgroup_of(pids: Iterable[int]) -> Iterator[Path]:
             (folder / "cgroup.procs").write_text(str(pid))
         yield folder
     finally:
-        for pid in (folder / "cgroup.procs").read_text().split():
+        for left in (folder / "cgroup.procs").read_text().split():
             with suppress(ProcessLookupError):
-                (folder.parent / "cgroup.procs").write_text(pid)
+                (folder.parent / "cgroup.procs").write_text(left)
         with suppress(OSError):  # a process that is ending holds it a moment longer
             folder.rmdir()
 

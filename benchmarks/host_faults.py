@@ -2,11 +2,12 @@
 
 One real vLLM serves recorded arrivals, open loop, at a rate that it serves easily. Its core has a processor
 of its own, pinned. Then, seconds on and seconds off by turns: another process computes on that processor
-(hog); the engine's control group gets half of the CPU that it needs (quota); the core is made `nice 19` beside
-a process of usual priority in its group (nice). Two agents send to one private `otel-attrib up`, one reads by
-eBPF, the other `/proc`: inside one agent the better source silences the other. Afterwards each request's wait
-is taken from the store by the product's join, each source by itself, and set beside this program's own clock
-of when the fault was on. Root is needed.
+(hog); the engine's control group gets half of the CPU that it needs (quota); the core is made `nice 19`
+beside a process of usual priority in its group (nice).
+
+Two agents send to one private `otel-attrib up`, one reads by eBPF, the other `/proc`: inside one agent the
+better source silences the other. Afterwards each request's wait is taken from the store by the product's
+join, each source by itself, and set beside this program's own clock of when the fault was on. Root is needed.
 
     sudo .venv/bin/python benchmarks/host_faults.py --json build/bench/host_faults.json
 """
@@ -28,9 +29,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from benchmarks.host_fault_figures import Agreement, Told, agreement, overlap, tell_apart
+from benchmarks.host_fault_figures import Result, Told, agreement, overlap, tell_apart
 from benchmarks.host_fault_join import MEASURES, fetch, fetch_requests, gap_ms, known, measured
 from benchmarks.host_fault_switch import FAULTS, Engine, alternate, cgroup_of, pin, switched
+from benchmarks.host_fault_table import table
 from benchmarks.process import cpu_s, version_line
 from otel_attrib.analytics.columns import Flags
 from otel_attrib.analytics.join.measure import Measured
@@ -69,7 +71,7 @@ WHERE metric = 'slatag.process.run_queue_wait' AND attributes['slatag.process.ro
 class Pace:
     """How much is sent, and how often a fault goes on and off."""
 
-    rate: float = 6.0
+    rate: float = 4.0
     cycles: int = 8
     seconds: float = 6.0
 
@@ -82,17 +84,6 @@ class Phase:
     start_us: int
     end_us: int
     on: list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Result:
-    """One fault: what each measure tells, and how far both sources of run-queue wait agree."""
-
-    fault: str
-    requests: int
-    unknown: int
-    told: dict[str, Told]
-    agreement: Agreement
 
 
 def main() -> int:
@@ -247,7 +238,7 @@ def result(store: Store, phase: Phase) -> Result:
     of_request = {name: measured(samples, MEASURES[name], node, start, end) for name in names}
     usable = known(list(of_request.values()))
     laid = overlap(start, end, phase.on)
-    gap_us = round(1000 * gap_ms(samples, MEASURES["schedstat"]))
+    gap_us = round(1000 * (gap_ms(samples, MEASURES["schedstat"]) or 0.0))
     at_edge = laid.at_edge(gap_us)
 
     def told(found: Measured) -> Told:
@@ -272,45 +263,10 @@ def chosen(found: Measured, which: Flags) -> Measured:
     return Measured(found.value[which], found.low[which], found.high[which], found.coverage[which])
 
 
-def reading_gap(store: Store, phase: Phase, name: str) -> float:
+def reading_gap(store: Store, phase: Phase, name: str) -> float | None:
     """Return how far apart a source's readings were, ms."""
     _, _, node = fetch_requests(store, SERVICE, phase.start_us, phase.end_us)
     return gap_ms(fetch(store, node, phase.start_us, phase.end_us), MEASURES[name])
-
-
-def table(results: Sequence[Result]) -> str:
-    """Return the figures: how well each measure tells hit requests, then how far both sources agree."""
-    rows = ["ms of wait in each ms of a request", _HEAD]
-    for each in results:
-        rows += [_told(each.fault, name, told) for name, told in each.told.items()]
-    rows += ["", "eBPF beside schedstat", _AGREE]
-    rows += [_agreed(each.fault, each.agreement) for each in results]
-    return "\n".join(rows)
-
-
-_HEAD = (
-    f"{'fault':<6}{'by':<10}{'hit':>5}{'others':>7}{'hit P50':>9}{'P90':>7}{'others P50':>11}{'P90':>7}"
-    f"{'above all':>10}{'AUC':>7}{'misplaced':>10}{'at edges':>9}"
-)
-_AGREE = (
-    f"{'fault':<6}{'eBPF':>9}{'schedstat':>11}{'apart':>8}{'worst stretch':>14}{'request P50':>12}{'P90':>7}"
-    f"{'disjoint':>9}"
-)
-
-
-def _told(fault: str, name: str, told: Told) -> str:
-    return (
-        f"{fault:<6}{name:<10}{told.hit.requests:>5}{told.others.requests:>7}{told.hit.median:>9.3f}"
-        f"{told.hit.p90:>7.2f}{told.others.median:>11.3f}{told.others.p90:>7.2f}{told.above:>10.1%}"
-        f"{told.auc:>7.4f}{told.misplaced:>10}{told.misplaced_at_edge:>9}"
-    )
-
-
-def _agreed(fault: str, found: Agreement) -> str:
-    return (
-        f"{fault:<6}{found.seconds:>7.2f} s{found.other_seconds:>9.2f} s{found.total:>8.2%}"
-        f"{found.stretch:>14.2%}{found.request:>12.2%}{found.request_p90:>7.1%}{found.disjoint:>9}"
-    )
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from otel_attrib.demo.environment import CANNOT_RUN_HERE, INSTALLER, ensure_model, folder
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,9 @@ _SHIM = (
     "SLA_FILE",
     "STATUS_DIR",
     "TOKEN_TIMELINE",
+    "TORCH",
+    "TORCH_PROFILE_EVERY",
+    "TORCH_PROFILE_SHARE",
     "URL",
     "VLLM_VENV",
 )

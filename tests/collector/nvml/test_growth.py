@@ -1,7 +1,7 @@
 """Growth of counters against exact integers: wraps, restarts, and what cannot be known."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from otel_attrib.collector.sources.nvml_pcie import link_bytes
@@ -10,6 +10,7 @@ from otel_attrib.collector.sources.nvml_rates import Growth
 WRAP = 2**32
 
 
+@settings(deadline=None)
 @given(st.integers(0, WRAP - 1), st.lists(st.integers(0, WRAP - 1), min_size=1, max_size=30))
 def test_a_wrapping_counter_is_followed_exactly(start: int, steps: list[int]) -> None:
     """Whatever grows by less than 2^32 between two reads is known exactly, and so is the sum."""
@@ -25,6 +26,7 @@ def test_a_wrapping_counter_is_followed_exactly(start: int, steps: list[int]) ->
     assert float(sum(steps)) == float(growth.totals[0])
 
 
+@settings(deadline=None)
 @given(st.floats(1e8, 1e12), st.floats(0.001, 10.0))
 def test_what_could_have_wrapped_twice_is_not_known(capacity: float, seconds: float) -> None:
     """Known if and only if the link cannot carry 2^32 in the time."""

@@ -192,6 +192,8 @@ class _Reader:
     def _no_activity(self) -> str:
         if self._events.cut:
             return "no activity of a device before the cut"
+        if self._nowhere:
+            return "no activity of a device that can be told"
         if not len(self._ops.table()):
             return "no activity of a device and no operator: nothing that a profiler of PyTorch records"
         return "no activity of a device: the profiler recorded the host only"

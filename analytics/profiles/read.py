@@ -24,6 +24,8 @@ def read_profile(path: Path | str) -> Profile:
     """Read one profile; raises DataError for what is none, UsageError for what cannot be opened."""
     path = Path(path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise UsageError(f"{path} is a pipe or a device: a profile is read from a file, in two passes")
         head = _head(path)
         packed = head.startswith(GZIP)
         inner = _unpacked_head(path) if packed else head

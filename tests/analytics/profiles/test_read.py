@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,13 @@ def test_damage_is_never_more_than_one_fault(damage: list[tuple[float, int, byte
         assert "\n" not in str(fault)
     else:
         assert len(breakdowns(found)) == len(found.used_devices)
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    """What can be read once only is refused by name: it neither hangs nor counts as empty."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    for place in (pipe, Path("/dev/null")):
+        with pytest.raises(UsageError, match=f"{place} is a pipe or a device"):
+            read_profile(place)

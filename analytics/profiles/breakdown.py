@@ -62,6 +62,7 @@ class Breakdown:
     kernels: tuple[ClassTime, ...]  # the longest first
     streams: tuple[StreamIdle, ...]
     launching: Launching | None  # None when no call of the host was recorded
+    cut: bool = False  # the profile's file ends early
 
     def during_ns(self, *what: str) -> int:
         """Return how long all of these ran at once, whatever else did."""
@@ -115,6 +116,7 @@ def breakdown(profile: Profile, device: int) -> Breakdown:
         kernels=tuple(sorted(_classes(ran, classes), key=lambda one: (-one.sum_ns, one.kind))),
         streams=tuple(_streams(profile, ran)),
         launching=launching(started) if len(started.calls) else None,
+        cut=profile.cut,
     )
 
 

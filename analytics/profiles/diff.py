@@ -51,6 +51,8 @@ class Side:
     gpu_ns: float
     kernels: float
     parts_ns: Mapping[str, float]
+    missing: tuple[str, ...]
+    cut: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,8 @@ def _side(profile: Profile) -> Side:
         gpu_ns=int(kernels.duration_ns.sum()) / steps,
         kernels=len(kernels) / steps,
         parts_ns=_parts(profile, steps),
+        missing=profile.missing,
+        cut=profile.cut,
     )
 
 

@@ -40,6 +40,7 @@ def _side(side: Side) -> dict[str, Any]:
         "step_error_us": None if side.step_error_ns is None else _us(side.step_error_ns),
         "gpu_us": _us(side.gpu_ns),
         "kernels": side.kernels,
+        "missing": list(side.missing),
         "parts_us": {name: _us(ns) for name, ns in side.parts_ns.items()},
     }
 

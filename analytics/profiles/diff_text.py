@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from otel_attrib.analytics.profiles.diff import ALIKE, UNTOLD, Diff, Moved, Side
+from otel_attrib.analytics.profiles.missing_text import missing_lines
 from otel_attrib.analytics.profiles.steps import WHOLE
 from otel_attrib.analytics.wording import digits, percent, wrapped
 
@@ -32,6 +33,8 @@ def _step(found: Diff) -> str:
 def _meaning(found: Diff) -> str:
     if found.shared < ALIKE:
         return f"different programs, {percent(found.shared)} of the time in kernels of both"
+    if cut := [letter for letter, side in (("A", found.a), ("B", found.b)) if side.cut]:
+        return f"nothing is said of it, as {' and '.join(cut)} {'are' if len(cut) > 1 else 'is'} cut"
     if found.a.marks != found.b.marks:
         return f"not the same kind of step ({found.a.marks} in A, {found.b.marks} in B)"
     if found.a.devices != found.b.devices:
@@ -71,6 +74,7 @@ def diff_lines(found: Diff) -> Iterator[str]:
     yield from _table("kernel", found.names)
     yield ""
     yield from _notes(found)
+    yield from missing_lines([(side.path, text) for side in (found.a, found.b) for text in side.missing])
 
 
 def _side(letter: str, side: Side) -> Iterator[str]:

@@ -46,6 +46,8 @@ class Heatmap:
     edges_ns: Floats
     lanes: tuple[Lane, ...]
     gap_ns: tuple[int, int, int]
+    missing: tuple[str, ...] = ()
+    cut: bool = False
 
     @property
     def span_ns(self) -> float:
@@ -61,7 +63,8 @@ def heatmap(profile: Profile, cells: int, by: str = "both") -> Heatmap:
     edges = np.linspace(0.0, end - start, cells + 1)
     lanes = [lane for device in profile.used_devices for lane in _lanes(profile, device, start, edges, by)]
     titles = {device: profile.device(device).name for device in profile.used_devices}
-    return Heatmap(profile.path, titles, edges, tuple(lanes), _longest_gap(profile, start))
+    gap = _longest_gap(profile, start)
+    return Heatmap(profile.path, titles, edges, tuple(lanes), gap, profile.missing, profile.cut)
 
 
 def _longest_gap(profile: Profile, start: int) -> tuple[int, int, int]:
@@ -125,4 +128,5 @@ def answer(found: Heatmap) -> str:
     told = ", ".join(f"{lane.label} busy {percent(lane.busy)}" for lane in lanes[:8])
     device, begin, length = found.gap_ns
     idle = f"; longest without work: GPU {device}, {duration(length)} at {duration(begin)}" if length else ""
-    return f"{told} of {duration(found.span_ns)}{idle}"
+    cut = "; the file is cut" if found.cut else ""
+    return f"{told} of {duration(found.span_ns)}{idle}{cut}"

@@ -25,4 +25,5 @@ def heatmap_object(found: Heatmap) -> dict[str, Any]:
             }
             for lane in found.lanes
         ],
+        "missing": list(found.missing),
     }

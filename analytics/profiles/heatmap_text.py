@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from otel_attrib.analytics.profiles.heatmap import Heatmap, Lane, answer
+from otel_attrib.analytics.profiles.missing_text import missing_lines
 from otel_attrib.analytics.profiles.verdict import duration
 from otel_attrib.analytics.wording import wrapped
 
@@ -29,6 +30,7 @@ def heatmap_lines(found: Heatmap, blocks: bool = True) -> Iterator[str]:
         yield ""
         yield _axis(found)
         yield f"{'':{_LABEL}}  busy share of a cell: 0 {''.join(levels[1:])} 1; blank: nothing ran"
+    yield from missing_lines([(found.path, text) for text in found.missing])
 
 
 def _line(lane: Lane, levels: Sequence[str]) -> str:

@@ -100,6 +100,7 @@ class _Reader:
             rank=rank,
             world_size=world,
             missing=tuple(self._missing(activities, launches)),
+            cut=bool(cut),
         )
 
     def _take(self, event: Event) -> None:

@@ -15,9 +15,14 @@ SCHEMA = "otel-attrib/profile-roofline/1"
 Object = dict[str, Any]
 
 
-def limits_object(devices: Sequence[Limits]) -> Object:
-    """Return the whole object."""
-    return {"schema": SCHEMA, "answer": answer(devices), "devices": [_device(one) for one in devices]}
+def limits_object(devices: Sequence[Limits], missing: Sequence[str] = ()) -> Object:
+    """Return the whole object; `missing` is what the file does not say."""
+    return {
+        "schema": SCHEMA,
+        "answer": answer(devices),
+        "devices": [_device(one) for one in devices],
+        "missing": list(missing),
+    }
 
 
 def _device(one: Limits) -> Object:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from otel_attrib.analytics.profiles.breakdown import Breakdown
+from otel_attrib.analytics.profiles.missing_text import missing_lines
 from otel_attrib.analytics.profiles.timeline import UNKNOWN
 from otel_attrib.analytics.profiles.verdict import duration, verdict, wasted_share
 from otel_attrib.analytics.wording import digits, wrapped
@@ -19,12 +20,7 @@ def lines(devices: Sequence[Breakdown], missing: Sequence[tuple[str, str]]) -> I
     for one in devices:
         yield ""
         yield from _device(one, several=len({device.path for device in devices}) > 1)
-    if missing:
-        yield ""
-        for text in dict.fromkeys(text for _, text in missing):
-            lacking = [file.rsplit("/", 1)[-1] for file, said in missing if said == text]
-            where = f" ({', '.join(lacking)})" if len({file for file, _ in missing}) > 1 else ""
-            yield from wrapped(text + where, "missing: ")
+    yield from missing_lines(missing)
 
 
 def _headline(devices: Sequence[Breakdown]) -> str:
@@ -34,7 +30,8 @@ def _headline(devices: Sequence[Breakdown]) -> str:
     several = f"{len(devices)} devices, the worst: " if len(devices) > 1 else ""
     alike = [one for one in devices if _subject(one) == _subject(worst)]
     file = f" ({worst.path.rsplit('/', 1)[-1]})" if len(alike) > 1 else ""
-    return f"{several}{_subject(worst)}{file} {verdict(worst)}"
+    cut = "; its file is cut" if worst.cut else "; a file is cut" if any(one.cut for one in devices) else ""
+    return f"{several}{_subject(worst)}{file} {verdict(worst)}{cut}"
 
 
 def _subject(one: Breakdown) -> str:

@@ -7,6 +7,7 @@ from otel_attrib.analytics.profiles.cards import Card
 from otel_attrib.analytics.profiles.collectives import CollectiveUse
 from otel_attrib.analytics.profiles.limits import Limits
 from otel_attrib.analytics.profiles.link_use import LinkUse
+from otel_attrib.analytics.profiles.missing_text import Missing, missing_lines
 from otel_attrib.analytics.profiles.roofline import ClassRoof
 from otel_attrib.analytics.profiles.verdict import duration
 from otel_attrib.analytics.wording import percent, wrapped
@@ -17,8 +18,8 @@ _ROWS = 12
 _WORTH = 0.05
 
 
-def limit_lines(devices: Sequence[Limits]) -> Iterator[str]:
-    """Yield the answer about the first device, then every device."""
+def limit_lines(devices: Sequence[Limits], missing: Missing = ()) -> Iterator[str]:
+    """Yield the answer about the first device, then every device, and what the file does not say."""
     yield from wrapped(answer(devices))
     for one in devices:
         yield ""
@@ -28,6 +29,7 @@ def limit_lines(devices: Sequence[Limits]) -> Iterator[str]:
             yield from wrapped(f"  {one.rule.text}.")
         yield from _links(one.links)
         yield from _collectives(one.collectives)
+    yield from missing_lines(missing)
 
 
 def answer(devices: Sequence[Limits]) -> str:

@@ -193,6 +193,7 @@ class Profile:
     rank: int
     world_size: int
     missing: tuple[str, ...]  # one sentence each
+    cut: bool = False  # the file ends early: what came later is missing
 
     @property
     def used_devices(self) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """`profile diff`, `roofline` and `heatmap` as a user calls them, on recorded profiles."""
 
+import gzip
 import io
 import json
 import sys
@@ -11,6 +12,7 @@ from otel_attrib.cli import main
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 BEFORE, AFTER = (str(FIXTURES / f"nsys/mfu_2gpu_{side}.sqlite.gz") for side in ("before", "after"))
+NCCL = str(FIXTURES / "kineto/hta_nccl_data.json.gz")
 QWEN = str(FIXTURES / "kineto/h100_qwen.json.gz")
 
 
@@ -88,6 +90,28 @@ def test_usage(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said:
 
     assert said in fault
     assert 1 == len(fault.splitlines())
+
+
+@pytest.mark.parametrize("part", [(), ("roofline",), ("heatmap",), ("diff",)], ids=" ".join)
+def test_a_cut_file_is_told_by_every_part(
+    part: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What was read of a file that ends early is answered with that; no change is made of what is missing."""
+    whole = gzip.decompress(Path(NCCL).read_bytes())
+    cut = tmp_path / "cut.json"
+    cut.write_bytes(whole[: len(whole) * 9 // 10])
+    files = [str(cut), NCCL] if part == ("diff",) else [str(cut)]
+
+    assert 0 == main(["profile", *part, *files])
+    lines = capsys.readouterr().out.splitlines()
+    assert 0 == main(["profile", *part, *files, "--json"])
+    told = capsys.readouterr().out
+
+    answer = " ".join(lines[: lines.index("")])
+    endings = {(): "; its file is cut", ("heatmap",): "; the file is cut", ("diff",): "as A is cut"}
+    assert answer.endswith(endings.get(part, ""))
+    assert any("the file ends inside its JSON" in line for line in lines)
+    assert "the file ends inside its JSON" in told
 
 
 @pytest.mark.parametrize("option", ["--html", "--png"])

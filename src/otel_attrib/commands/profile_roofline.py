@@ -31,9 +31,11 @@ def run(args: argparse.Namespace, files: Sequence[str]) -> int:
         raise UsageError("profile roofline takes one profile: otel-attrib profile roofline FILE")
     card = card_named(args.card) if args.card else None
     link = parse_link(args.link) if args.link else None
-    found = limits(read_profile(files[0]), card, link)
+    profile = read_profile(files[0])
+    found = limits(profile, card, link)
     if args.json:
-        print(json_line(limits_object(found)))
+        print(json_line(limits_object(found, profile.missing)))
     else:
-        print(printable("\n".join(limit_lines(found))))
+        missing = [(profile.path, text) for text in profile.missing]
+        print(printable("\n".join(limit_lines(found, missing))))
     return 0

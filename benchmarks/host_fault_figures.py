@@ -149,10 +149,10 @@ def agreement(stretches: tuple[Measured, Measured], requests: tuple[Measured, Me
 
 @dataclass(frozen=True)
 class Result:
-    """One fault: its requests, how many no measure knows, what each measure tells, how far two agree."""
+    """One fault: its requests, how many no measure knows, what each measure tells, and how far two agree."""
 
     fault: str
     requests: int
     unknown: int
     told: dict[str, Told]
-    agreement: Agreement
+    agreement: dict[str, Agreement]

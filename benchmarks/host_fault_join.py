@@ -1,13 +1,16 @@
 """What the store says of requests and of waits in exactly some time, each source of run-queue wait by itself.
 
 The join is the product's own (`analytics.join`), over readings of one source: with both at hand it takes one.
+It adds up the engine's processes; `core` is the same over the engine core's readings alone.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from otel_attrib.analytics.columns import Flags, Ints
 from otel_attrib.analytics.evidence.series import Readings, read_series
@@ -20,13 +23,22 @@ from otel_attrib.schema.store import Store
 
 __all__ = ["MEASURES", "Measure", "fetch", "fetch_requests", "gap_ms", "known", "measured"]
 
-Measure = tuple[str, str]
-"""A counter's key and what `slatag.source` says of it."""
+
+@dataclass(frozen=True)
+class Measure:
+    """A counter's key, what `slatag.source` says of it, and the role of the only processes that count."""
+
+    key: str
+    source: str = ""
+    role: str = ""
+
 
 MEASURES: dict[str, Measure] = {
-    "eBPF": ("run_queue_wait", "ebpf"),
-    "schedstat": ("run_queue_wait", ""),
-    "throttled": ("cpu_throttled", ""),
+    "eBPF": Measure("run_queue_wait", "ebpf"),
+    "schedstat": Measure("run_queue_wait"),
+    "core, eBPF": Measure("run_queue_wait", "ebpf", "engine_core"),
+    "core, schedstat": Measure("run_queue_wait", "", "engine_core"),
+    "throttled": Measure("cpu_throttled"),
 }
 REQUESTS = """
 SELECT *, toUnixTimestamp64Micro(time) AS time_us
@@ -36,6 +48,7 @@ WHERE service = {service:String} AND status = 'ok'
 ORDER BY time, trace_id
 """
 MARGIN_US = 2_000_000
+ROLE = "slatag.process.role"
 
 
 def fetch_requests(store: Store, service: str, from_us: int, to_us: int) -> tuple[Ints, Ints, str]:
@@ -54,10 +67,10 @@ def fetch(store: Store, node: str, from_us: int, to_us: int) -> pa.Table:
 
 
 def measured(samples: pa.Table, measure: Measure, node: str, start: Ints, end: Ints) -> Measured:
-    """Return the seconds waited in (k,) stretches on a node, summed over the engine, by one source."""
-    readings = _of_source(read_series(samples, EVERY_COUNTER)[0], measure[1])
+    """Return the seconds waited in (k,) stretches on a node, summed over processes, by one source."""
+    readings = _readings(samples, measure)
     for joined in join(readings, [(node, "")], start, end):
-        if joined.counter.key == measure[0]:
+        if joined.counter.key == measure.key:
             return joined.measured
     unknown = np.full(start.size, np.nan)
     return Measured(unknown, unknown, unknown, np.zeros(start.size))
@@ -71,13 +84,17 @@ def known(found: Sequence[Measured]) -> Flags:
 
 def gap_ms(samples: pa.Table, measure: Measure) -> float | None:
     """Return how far apart the readings of one source are as a rule; None without any."""
-    readings = _of_source(read_series(samples, EVERY_COUNTER)[0], measure[1])
-    code = next(n for n, counter in enumerate(EVERY_COUNTER) if counter.key == measure[0])
+    readings = _readings(samples, measure)
+    code = next(n for n, counter in enumerate(EVERY_COUNTER) if counter.key == measure.key)
     times = np.unique(readings.of(code).time_us)
     return float(np.median(np.diff(times)) / 1e3) if times.size > 1 else None
 
 
-def _of_source(readings: Readings, source: str) -> Readings:
-    if source not in readings.sources:
+def _readings(samples: pa.Table, measure: Measure) -> Readings:
+    if measure.role:
+        roles = pc.map_lookup(samples["attributes"], ROLE, "first")
+        samples = samples.filter(pc.fill_null(pc.equal(roles, measure.role), False))
+    readings = read_series(samples, EVERY_COUNTER)[0]
+    if measure.source not in readings.sources:
         return readings.take(slice(0, 0))
-    return readings.take(readings.source == readings.sources.index(source))
+    return readings.take(readings.source == readings.sources.index(measure.source))

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from benchmarks.host_fault_figures import Result, Told, agreement, overlap, tell_apart
+from benchmarks.host_fault_figures import Agreement, Result, Told, agreement, overlap, tell_apart
 from benchmarks.host_fault_join import MEASURES, fetch, fetch_requests, gap_ms, known, measured
 from benchmarks.host_fault_switch import FAULTS, Engine, alternate, cgroup_of, pin, switched
 from benchmarks.host_fault_table import table
@@ -61,6 +61,7 @@ LEAST_QUOTA = 0.02
 AGENTS = {"ebpf": "sched", "proc": "schedstat,throttling"}
 READY_S = 60.0
 SENT_S = 3.0
+BOTH = {"engine": ("eBPF", "schedstat"), "core": ("core, eBPF", "core, schedstat")}
 WAYS = """
 SELECT uniqExact(attributes['slatag.source']) AS ways FROM samples
 WHERE metric = 'slatag.process.run_queue_wait' AND attributes['slatag.process.role'] = 'engine_core'
@@ -245,16 +246,18 @@ def result(store: Store, phase: Phase) -> Result:
         share = found.value * 1e6 / (end - start)
         return tell_apart(share[usable], laid.hit[usable], at_edge[usable])
 
-    on = np.array(phase.on, dtype=np.int64)
-    both = [MEASURES["eBPF"], MEASURES["schedstat"]]
-    of_stretch = [measured(samples, each, node, on[:, 0], on[:, 1]) for each in both]
-    of_hit = [chosen(of_request[name], usable & laid.hit) for name in ("eBPF", "schedstat")]
+    def agreed(names: tuple[str, str]) -> Agreement:
+        on = np.array(phase.on, dtype=np.int64)
+        one, other = (measured(samples, MEASURES[name], node, on[:, 0], on[:, 1]) for name in names)
+        mine, theirs = (chosen(of_request[name], usable & laid.hit) for name in names)
+        return agreement((one, other), (mine, theirs))
+
     return Result(
         fault=phase.fault,
         requests=start.size,
         unknown=int((~usable).sum()),
         told={name: told(found) for name, found in of_request.items()},
-        agreement=agreement((of_stretch[0], of_stretch[1]), (of_hit[0], of_hit[1])),
+        agreement={of: agreed(names) for of, names in BOTH.items()},
     )
 
 

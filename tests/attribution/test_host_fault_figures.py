@@ -99,8 +99,8 @@ def samples() -> pa.Table:
     """
     rows = []
     for source, factor in (("ebpf", 1.0), ("", 0.99)):
-        for pid, share in (("7", 0.2), ("8", 0.3)):
-            attributes = [("process.pid", pid), *([("slatag.source", source)] if source else [])]
+        for role, share in (("engine_core", 0.2), ("worker", 0.3)):
+            attributes = [("slatag.process.role", role), *([("slatag.source", source)] if source else [])]
             for ms in range(0, 2001, 100):
                 waited = factor * share * (min(max(ms, 500), 1500) - 500) / 1e3
                 rows.append((NOON + timedelta(milliseconds=ms), attributes, waited))
@@ -130,6 +130,8 @@ def test_each_source_is_joined_by_itself() -> None:
     assert schedstat.value[:2].tolist() == pytest.approx([0.198, 0.0])
     assert known([ebpf, schedstat]).tolist() == [True, True, False]
     assert gap_ms(samples(), MEASURES["eBPF"]) == 100.0
+    core = measured(samples(), MEASURES["core, schedstat"], "n1", start, end)
+    assert core.value[:2].tolist() == pytest.approx([0.0792, 0.0])
     throttled = measured(samples(), MEASURES["throttled"], "n1", start, end)
     assert known([throttled]).tolist() == [False, False, False]
 

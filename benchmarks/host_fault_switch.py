@@ -24,6 +24,7 @@ __all__ = ["FAULTS", "Engine", "Fault", "alternate", "cgroup_of", "pin", "switch
 FAULTS = ("hog", "quota", "nice")
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
 NICE = 19
+HOGS = 2
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None)
 
@@ -46,27 +47,33 @@ class Fault:
     off: Callable[[], object]
 
 
-class Competitor:
-    """A process that computes on one processor while it is let; it dies with this one."""
+class Competitors:
+    """Processes that compute on one processor while they are let; they die with this one."""
 
-    def __init__(self, cpu: int) -> None:
-        """Start it, asleep."""
+    def __init__(self, cpu: int, count: int) -> None:
+        """Start them, asleep, each in a session of its own."""
         command = [sys.executable, "-c", BUSY, str(cpu)]
-        self.process = subprocess.Popen(command, start_new_session=True, preexec_fn=_die_with_parent)
+        self.processes = [
+            subprocess.Popen(command, start_new_session=True, preexec_fn=_die_with_parent)
+            for _ in range(count)
+        ]
         self.rest()
 
     def work(self) -> None:
-        """Let it compute."""
-        self.process.send_signal(signal.SIGCONT)
+        """Let them compute."""
+        for process in self.processes:
+            process.send_signal(signal.SIGCONT)
 
     def rest(self) -> None:
-        """Let it sleep."""
-        self.process.send_signal(signal.SIGSTOP)
+        """Let them sleep."""
+        for process in self.processes:
+            process.send_signal(signal.SIGSTOP)
 
     def close(self) -> None:
-        """End it."""
-        self.process.kill()
-        self.process.wait()
+        """End them."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
 
 
 def _die_with_parent() -> None:
@@ -84,9 +91,9 @@ def switched(name: str, engine: Engine) -> Iterator[Fault]:
 
 
 def _hog(engine: Engine, stack: ExitStack) -> Fault:
-    """Another session's process computes on the core's processor."""
-    hog = _competitor(engine, stack)
-    return Fault(hog.work, hog.rest)
+    """Two processes, each of a session of its own, compute on the core's processor."""
+    hogs = _competitors(engine, HOGS, stack)
+    return Fault(hogs.work, hogs.rest)
 
 
 def _quota(engine: Engine, stack: ExitStack) -> Fault:
@@ -96,15 +103,15 @@ def _quota(engine: Engine, stack: ExitStack) -> Fault:
 
 def _nice(engine: Engine, stack: ExitStack) -> Fault:
     """The core yields to a process of usual priority in its own group."""
-    competitor = _competitor(engine, stack)
-    (engine.group / "cgroup.procs").write_text(str(competitor.process.pid))
+    competitors = _competitors(engine, 1, stack)
+    (engine.group / "cgroup.procs").write_text(str(competitors.processes[0].pid))
 
     def on() -> None:
         _renice(engine.core, NICE)
-        competitor.work()
+        competitors.work()
 
     def off() -> None:
-        competitor.rest()
+        competitors.rest()
         _renice(engine.core, 0)
 
     return Fault(on, off)
@@ -113,10 +120,10 @@ def _nice(engine: Engine, stack: ExitStack) -> Fault:
 _MAKERS: dict[str, Callable[[Engine, ExitStack], Fault]] = {"hog": _hog, "quota": _quota, "nice": _nice}
 
 
-def _competitor(engine: Engine, stack: ExitStack) -> Competitor:
-    competitor = Competitor(engine.cpu)
-    stack.callback(competitor.close)
-    return competitor
+def _competitors(engine: Engine, count: int, stack: ExitStack) -> Competitors:
+    competitors = Competitors(engine.cpu, count)
+    stack.callback(competitors.close)
+    return competitors
 
 
 def _renice(pid: int, nice: int) -> None:

@@ -1,7 +1,7 @@
 """Is a fault of the CPU seen in run-queue wait of exactly the requests that it hit, by eBPF and by schedstat?
 
 One real vLLM serves recorded arrivals, open loop, at a rate that it serves easily. Its core has a processor
-of its own, pinned. Then, seconds on and seconds off by turns: another process computes on that processor
+of its own, pinned. Then, seconds on and seconds off by turns: two other processes compute on that processor
 (hog); the engine's control group gets half of the CPU that it needs (quota); the core is made `nice 19`
 beside a process of usual priority in its group (nice).
 

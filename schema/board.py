@@ -11,11 +11,13 @@ boot and one time namespace. It is made aside and moved into place, and space is
 so that a mapping never loses a page. Only the standard library is imported.
 """
 
+import fcntl
 import os
 import struct
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from mmap import MAP_SHARED, PROT_READ, mmap
 from pathlib import Path
 from stat import S_ISREG
@@ -103,6 +105,9 @@ class Writer:
         aside = path.with_name(f".{path.name}.{os.getpid()}")
         aside.unlink(missing_ok=True)
         self._fd = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        # The lock ends with its process, however that ends: it tells a board that is written from one left.
+        with suppress(OSError):
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
             os.fchmod(self._fd, 0o644)
             os.truncate(self._fd, _SIZE)
@@ -149,6 +154,19 @@ class Writer:
         self._map[at : at + _SLOT] = body + _CHECK.pack(zlib.crc32(body), 0)
         self._heads[ring] = number + 1
         struct.pack_into("<Q", self._map, _RINGS_AT + (ring + 1) * _RING.size - 8, number + 1)
+
+    def displaced(self) -> bool:
+        """Return whether another agent put its own board there and has ended since: nobody writes one."""
+        try:
+            if self.path.stat().st_ino == self._inode:
+                return False
+            with self.path.open("rb") as other:
+                fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return True
+        except OSError:  # locked: it is written
+            return False
+        return True
 
     def close(self) -> None:
         """Take the board away, unless another agent has put its own there."""

@@ -8,6 +8,7 @@ a counter that two sources give, the source that came first stays, until it has 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from time import monotonic_ns, time_ns
 
 from otel_attrib.collector.agent.readings import Layout, Readings
@@ -22,6 +23,9 @@ LEAST_NS = 90_000_000
 """Slots of one ring are at least so far apart, so that the ring reaches back three minutes."""
 REMEMBERED = 4096
 """Series and layouts kept; past it all are forgotten once, which costs each total one increase."""
+
+LOOK_NS = 10_000_000_000
+"""So often it is looked whether the file is still this agent's, or was left by one that came after it."""
 
 SILENT_NS = 3_000_000_000
 """So long after the last reading of one source another one may give the counter."""
@@ -92,6 +96,8 @@ class Board:
         self._turns: dict[tuple[str, str], _Turn] = {}
         self._rings: dict[tuple[str, int], _Ring | None] = {}
         self._named: set[tuple[str, str]] = set()
+        self._looked = monotonic()
+        self._lock = Lock()
 
     @property
     def path(self) -> Path:
@@ -99,7 +105,14 @@ class Board:
         return self._writer.path
 
     def take(self, ns: int, readings: Readings) -> None:
-        """Put one batch on the board; `ns` is the wall time of its readings."""
+        """Put one batch on the board; `ns` is the wall time of its readings. Any thread may."""
+        with self._lock:
+            self._take(ns, readings)
+
+    def _take(self, ns: int, readings: Readings) -> None:
+        if (now := self._monotonic()) - self._looked > LOOK_NS:
+            self._looked = now
+            self._stand_again()
         plan = self._plans.get(readings.layout)
         if plan is None:
             plan = self._plan(readings.layout)
@@ -116,7 +129,22 @@ class Board:
 
     def close(self) -> None:
         """Take the board away."""
+        with self._lock:
+            self._writer.close()
+
+    def _stand_again(self) -> None:
+        """Make a new board where another agent had put its own and has ended: engines look at the path."""
+        if not self._writer.displaced():
+            return
+        path = self._writer.path
+        try:
+            fresh = Writer(path)
+        except OSError:  # looked at again
+            return
         self._writer.close()
+        self._writer = fresh
+        for known in (self._rules, self._plans, self._rings, self._named):
+            known.clear()
 
     def _plan(self, layout: Layout) -> list[tuple[int, _Rule]]:
         """Return which readings of a layout belong on the board."""

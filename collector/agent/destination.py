@@ -1,9 +1,10 @@
 """Where readings are sent, from an option and the variables that every OpenTelemetry exporter reads."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from otel_attrib.errors import ConfigError
 
@@ -14,6 +15,8 @@ _PATH = "/v1/metrics"
 _GRPC_PORT = 4317
 _OTLP = "OTEL_EXPORTER_OTLP_"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_HOST = re.compile(r"[\w.:%-]+")
+_LONGEST_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,31 @@ def destination(environ: Mapping[str, str], endpoint: str | None = None) -> Dest
     base = (given or DEFAULT_ENDPOINT).rstrip("/")
     if "@" in base:
         raise ConfigError("endpoint", "…", f"must not hold a password: give a token in {_OTLP}HEADERS")
-    where = urlsplit(base)
-    if where.scheme not in ("http", "https") or not where.hostname:
-        raise ConfigError("endpoint", base, "is not of the form http://host:port")
-    protocol = _protocol(_said(environ, "PROTOCOL"), where.port)
+    where, port = _parts(base)
+    protocol = _protocol(_said(environ, "PROTOCOL"), port)
     if protocol != "grpc" and not base.endswith(_PATH) and given != whole:
         base += _PATH
     return Destination(
         base,
         protocol,
         _headers(environ),
-        _gzip(_said(environ, "COMPRESSION"), where.hostname),
+        _gzip(_said(environ, "COMPRESSION"), str(where.hostname)),
         _certificate(_said(environ, "CERTIFICATE")),
         _timeout(_said(environ, "TIMEOUT")),
     )
+
+
+def _parts(base: str) -> tuple[SplitResult, int | None]:
+    """The parts of an address that a connection can be made to, and its port."""
+    try:
+        where = urlsplit(base)
+        host, port = where.hostname or "", where.port
+        host.encode("idna")
+    except ValueError:
+        host = ""
+    if not _HOST.fullmatch(host) or where.scheme not in ("http", "https") or not base.isprintable():
+        raise ConfigError("endpoint", base, "is not of the form http://host:port")
+    return where, port
 
 
 def _said(environ: Mapping[str, str], name: str) -> str:
@@ -102,6 +116,9 @@ def _certificate(path: str) -> str:
 def _timeout(said: str) -> float:
     """OpenTelemetry's Python exporters take seconds, and so do we."""
     try:
-        return float(said or 10.0)
+        seconds = float(said or 10.0)
     except ValueError:
-        raise ConfigError(f"{_OTLP}TIMEOUT", said, "is no number of seconds") from None
+        seconds = 0.0
+    if not 0 < seconds <= _LONGEST_TIMEOUT_S:
+        raise ConfigError(f"{_OTLP}TIMEOUT", said, "is no number of seconds from above 0 to 3600")
+    return seconds

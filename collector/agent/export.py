@@ -69,6 +69,7 @@ class Export:
         self._not_before = 0.0
         self._said: set[str] = set()
         self._ending = Event()
+        self._until = 0.0
         self._thread = Thread(target=self._run, name="agent-export", daemon=True)
 
     @property
@@ -91,14 +92,15 @@ class Export:
 
     def stop(self, seconds: float) -> None:
         """Send what is there, within so many seconds; what cannot be sent is counted as lost and said."""
+        self._until = self._clock.steady_s() + seconds
         self._ending.set()
         if self._thread.is_alive():
             self._thread.join(seconds)
-        if not self._thread.is_alive():
-            self._last(self._clock.steady_s() + seconds)
+        else:
+            self._last()
         if left := self.waiting:
             self.counts.lost["stopped"] += left
-            _log.warning("%s took too long: %d readings were not sent", self._to.where, left)
+            _log.warning("%s: %d readings were not sent before the end, and are lost", self._to.where, left)
         self._to.close()
 
     def flush(self) -> float:
@@ -121,10 +123,12 @@ class Export:
             except Exception:  # what it was at is counted as lost; what comes is not
                 _log.exception("a request failed")
                 wait = self._every_s
+        self._last()
 
-    def _last(self, until: float) -> None:
+    def _last(self) -> None:
+        """Send what is left, in the thread that sends: one that hangs is left behind."""
         self._encode()
-        while self._backlog and self._clock.steady_s() < until:
+        while self._backlog and self._clock.steady_s() < self._until:
             answer = self._to.send(self._backlog.first().body())
             if answer.again:
                 return

@@ -50,9 +50,9 @@ class NodeAgent:
         self._presence = Presence()
         if self._presence.other is not None:
             _log.warning(
-                "another agent (pid %d) reads this machine already, and every counter is written twice: "
+                "another agent%s reads this machine already, and every counter is written twice: "
                 "leave one out, as with `up --no-agent`",
-                self._presence.other,
+                f" (pid {self._presence.other})" if self._presence.other else "",
             )
         self.export.start()
         self.agent.start()

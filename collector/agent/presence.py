@@ -11,6 +11,8 @@ __all__ = ["Presence"]
 
 _NAME = "\0otel-attrib-agent"
 _CREDENTIALS = struct.Struct("3i")
+# Nobody accepts: each that asked takes a place for good, and past these the pid is not told.
+_PLACES = 512
 
 
 class Presence:
@@ -23,7 +25,7 @@ class Presence:
         self._mark: socket.socket | None = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self._mark.bind(name)
-            self._mark.listen(1)
+            self._mark.listen(_PLACES)
         except OSError:
             self.close()
             self.other = _holder(name)

@@ -6,11 +6,15 @@ codes is followed: 429, 502, 503 and 504 may be tried again, and of gRPC those t
 
 import gzip
 import http.client
+import math
 import select
+import socket
 import ssl
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from threading import Timer
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -28,6 +32,8 @@ _METHOD = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 _DETAILS = "grpc-status-details-bin"
 _FASTEST = 1
 _WORDS = 200
+# Of an answer; what is longer is no answer to an export, and is not read to its end.
+_MOST_SAID = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,11 @@ class Transport(Protocol):
         ...
 
     def send(self, body: bytes) -> Answer:
-        """Send one request; it does not raise."""
+        """Send one request, within the time that one may take; it does not raise."""
         ...
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Let go of the connection; from another thread, it also ends what is being sent."""
         ...
 
 
@@ -71,7 +77,7 @@ def answered(body: bytes) -> Answer:
         partial = ExportMetricsServiceResponse.FromString(body).partial_success
     except DecodeError:
         return Answer()
-    return Answer(rejected=partial.rejected_data_points, why=partial.error_message)
+    return Answer(rejected=partial.rejected_data_points, why=_line(partial.error_message))
 
 
 class HttpTransport:
@@ -88,6 +94,9 @@ class HttpTransport:
             **({"Content-Encoding": "gzip"} if to.gzip else {}),
         }
         self._connection: http.client.HTTPConnection | None = None
+        # Kept beside the connection, which forgets it when the answer ends with it, and before that is read.
+        self._sock: socket.socket | None = None
+        self._late = False
 
     @property
     def where(self) -> str:
@@ -97,26 +106,56 @@ class HttpTransport:
     def send(self, body: bytes) -> Answer:
         """Post it."""
         packed = gzip.compress(body, _FASTEST, mtime=0) if self._to.gzip else body
+        # A socket's own timeout is of each byte: a collector that sends one now and then would never meet it.
+        self._late = False
+        clock = Timer(self._to.timeout_s, self._expire)
+        clock.daemon = True
+        clock.start()
         try:
-            connection = self._connected()
-            connection.request("POST", self._path, packed, self._headers)
-            response = connection.getresponse()
-            said = response.read()
-        except (OSError, http.client.HTTPException) as fault:
+            response, said = self._asked(packed)
+        except (OSError, ValueError, http.client.HTTPException) as fault:
             self.close()
-            return Answer(again=True, kept=False, why=str(fault) or type(fault).__name__)
+            return Answer(again=True, kept=False, why=_line(str(fault)) or type(fault).__name__)
+        finally:
+            clock.cancel()
         if response.status == 200:
             return answered(said)
-        why = f"HTTP {response.status} {response.reason}"
+        why = _line(f"HTTP {response.status} {response.reason}")
         if response.status in _AGAIN:
             return Answer(True, _retry_after(response.getheader("Retry-After")), False, why=why)
         return Answer(kept=False, why=why)
 
     def close(self) -> None:
         """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
+        self._cut()
+        if (connection := self._connection) is not None:
             self._connection = None
+            connection.close()
+
+    def _asked(self, packed: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+        connection = self._connected()
+        if connection.sock is None:
+            connection.connect()
+        self._sock = connection.sock
+        connection.request("POST", self._path, packed, self._headers)
+        response = connection.getresponse()
+        said = response.read(_MOST_SAID)
+        if not response.isclosed():
+            response.close()
+            self.close()
+        if self._late:  # what was cut off can look like an answer that is short
+            raise TimeoutError("timed out")
+        return response, said
+
+    def _expire(self) -> None:
+        self._late = True
+        self._cut()
+
+    def _cut(self) -> None:
+        """End the connection for whoever reads or writes it now."""
+        if (sock := self._sock) is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def _connected(self) -> http.client.HTTPConnection:
         if self._connection is not None and _is_closed(self._connection):
@@ -174,7 +213,7 @@ class GrpcTransport:
     def _failed(self, fault: Any) -> Answer:
         code, wait_s = fault.code().name, _retry_delay(fault)
         again = code in _GRPC_AGAIN or (code == "RESOURCE_EXHAUSTED" and wait_s is not None)
-        return Answer(again, wait_s, False, why=f"{code}: {(fault.details() or '')[:_WORDS]}")
+        return Answer(again, wait_s, False, why=_line(f"{code}: {fault.details() or ''}"))
 
 
 def _credentials(grpc: Any, certificate: str) -> Any:
@@ -194,17 +233,23 @@ def _is_closed(connection: http.client.HTTPConnection) -> bool:
 
 
 def _retry_after(text: str | None) -> float | None:
-    """Seconds, from a number or a date."""
+    """Seconds, from a number or a date; None for what is neither, or no time that can be waited."""
     if text is None:
         return None
     try:
-        return max(0.0, float(text))
+        asked = float(text)
+        return asked if math.isfinite(asked) and asked >= 0 else None
     except ValueError:
         pass
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
+
+
+def _line(said: str) -> str:
+    """A stranger's words as they may stand in a log: one line, printable, not long."""
+    return " ".join("".join(each if each.isprintable() else " " for each in said).split())[:_WORDS]
 
 
 def _retry_delay(fault: Any) -> float | None:

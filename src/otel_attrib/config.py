@@ -46,6 +46,13 @@ def _seconds(value: object) -> float:
     return float(found[1]) * _SECONDS[found[2] or "s"]
 
 
+def _interval(value: object) -> float:
+    seconds = _seconds(value)
+    if not 0.1 <= seconds <= 3600:
+        raise ValueError("give a time from 100ms to 1h")
+    return seconds
+
+
 def _port(value: object) -> int:
     number = _whole(value)
     if number > 65535:
@@ -170,7 +177,7 @@ class Settings:
     agent_tenants: tuple[tuple[str, str], ...] = _is(
         (), _networks, "names of networks whose traffic is told apart, such as `10.1.0.0/16=team-a`", ""
     )
-    agent_send: float = _is(5.0, _seconds, "time between two sendings of readings", "5s")
+    agent_send: float = _is(5.0, _interval, "time between two sendings of readings", "5s")
     scrape: tuple[str, ...] = _is(
         (), _list, "Prometheus pages that the agent reads too, such as `http://127.0.0.1:9400`", ""
     )

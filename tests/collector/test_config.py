@@ -38,6 +38,13 @@ def test_switch(text: str, value: bool) -> None:
     assert value is load({"OTEL_ATTRIB_AGENT": text}).agent
 
 
+@pytest.mark.parametrize("text", ["0", "50ms", "0.05", "2h"])
+def test_sending_has_bounds(text: str) -> None:
+    """An interval that would spin, or send next to never, is refused."""
+    with pytest.raises(ConfigError, match="100ms to 1h"):
+        load({"OTEL_ATTRIB_AGENT_SEND": text})
+
+
 @pytest.mark.parametrize(("text", "value"), [("1%", 0.01), ("0.5 %", 0.005), ("0.02", 0.02), ("200%", 2.0)])
 def test_share(text: str, value: float) -> None:
     """A share of a core is a number or a percentage."""

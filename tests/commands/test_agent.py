@@ -134,6 +134,8 @@ def test_one_look_at_this_machine(capsys: pytest.CaptureFixture[str]) -> None:
         (["--budget", "lots"], "share of one core"),
         (["--budget", "0"], "share of one core"),
         (["--endpoint", "collector:4318"], "not of the form http://host:port"),
+        (["--endpoint", "http://collector:99999"], "not of the form http://host:port"),
+        (["--endpoint", "http://[::1"], "not of the form http://host:port"),
         (["--pid", "999999999"], "no such process"),
         (["--json"], "--json goes with --once or --list"),
     ],
@@ -165,6 +167,9 @@ def test_a_signal_ends_it(number: int) -> None:
     first = process.stderr.readline()
     time.sleep(1.0)
     began = time.monotonic()
+    # Twice at once, as `timeout` does: the process, then its group.
+    process.send_signal(number)
+    time.sleep(0.01)
     process.send_signal(number)
     rest = process.communicate(timeout=20)[1]
 

@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import signal
+import time
 from threading import Event
 from typing import TextIO
 
@@ -16,6 +17,9 @@ from otel_attrib.config import Settings
 __all__ = ["log_to", "serve"]
 
 _log = logging.getLogger(__name__)
+
+# `timeout` and some supervisors signal a process and then its group: that is one wish, not two.
+_ONE_WISH_S = 0.5
 
 
 def log_to(stream: TextIO) -> None:
@@ -30,11 +34,15 @@ def serve(settings: Settings, endpoint: str | None) -> int:
     to = transport(destination(os.environ, endpoint))
     agent = NodeAgent(settings, to, os.environ)
     stopped = Event()
+    asked = 0.0
 
     def stop(number: int, _: object) -> None:
-        if stopped.is_set():
+        nonlocal asked
+        if not stopped.is_set():
+            asked = time.monotonic()
+            stopped.set()
+        elif time.monotonic() - asked > _ONE_WISH_S:
             os._exit(128 + number)
-        stopped.set()
 
     for number in SIGNALS:
         signal.signal(number, stop)
@@ -44,6 +52,9 @@ def serve(settings: Settings, endpoint: str | None) -> int:
     gc.freeze()
     stopped.wait()
     agent.stop()
+    # From here on nothing is left to be ended, and a second signal must not spoil the exit code.
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     counts = agent.export.counts
     _log.info("ended: %d readings sent, %d lost", counts.sent, counts.lost.total())
     return 0

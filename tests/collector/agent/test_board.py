@@ -1,7 +1,13 @@
 """The board's sink: what engines find on it is what the sources read."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -159,6 +165,58 @@ def test_no_place(tmp_path: Path) -> None:
 
     with pytest.raises(Unavailable, match="OTEL_ATTRIB_BOARD"):
         Board(tmp_path / "file/board")
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_an_agent_that_came_and_went(tmp_path: Path, end: str) -> None:
+    """A second agent takes the place over; when it has ended, however, engines read the first one's again."""
+    clock = count(MONOTONIC, 11 * SECOND)
+    first = Board(tmp_path / "board", wall=lambda: WALL, monotonic=lambda: next(clock))
+    feed = Feed(first)
+    feed(0, (series("gpu_clock", "0"), 1980.0))
+    code = "import sys, pathlib, otel_attrib.schema.board as b; w = b.Writer(pathlib.Path(sys.argv[1]));"
+    code += "print(w.path.stat().st_ino, flush=True); sys.stdin.readline(); w.close()"
+    second = subprocess.Popen(
+        [sys.executable, "-c", code, str(first.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ,
+    )
+    assert second.stdout and second.stdin
+    taken = int(second.stdout.readline())
+    feed(1, (series("gpu_clock", "0"), 1980.0))
+    meanwhile = first.path.stat().st_ino
+    if end == "killed":
+        second.send_signal(signal.SIGKILL)
+    second.communicate(b"")
+    for number in range(2, 5):
+        feed(number, (series("gpu_clock", "0"), 1410.0))
+    cards = Reader(first.path).cards()
+    first.close()
+
+    assert taken == meanwhile
+    assert {"0"} == cards
+    assert not first.path.exists()
+
+
+def test_lanes_put_at_once(tmp_path: Path) -> None:
+    """Sources of several threads that appear at once get a ring each: no card's readings mix."""
+    for turn in range(5):
+        board = Board(tmp_path / f"board{turn}", wall=lambda: WALL, monotonic=lambda: MONOTONIC)
+
+        def lane(card: int, feed: Feed) -> None:
+            for second in range(3):
+                feed(second, (series("gpu_clock", str(card)), 100.0 * card))
+
+        lanes = [Thread(target=lane, args=(card, Feed(board))) for card in range(24)]
+        for thread in lanes:
+            thread.start()
+        for thread in lanes:
+            thread.join()
+        seen = [between(board, str(card), 0, 2).get("gpu_clock") for card in range(24)]
+        board.close()
+
+        assert pytest.approx([100.0 * card for card in range(24)]) == seen
 
 
 def test_readings_are_an_array() -> None:

@@ -1,5 +1,6 @@
 """Where readings go: option, variables, default; the protocol of a port; no secret in a message."""
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -87,14 +88,31 @@ def test_a_fault_shows_no_secret(environ: Mapping[str, str], endpoint: str | Non
         ("PROTOCOL", "http/json"),
         ("COMPRESSION", "br"),
         ("TIMEOUT", "soon"),
+        ("TIMEOUT", "-1"),
+        ("TIMEOUT", "0"),
+        ("TIMEOUT", "nan"),
+        ("TIMEOUT", "inf"),
         ("ENDPOINT", "collector:4318"),
+        ("ENDPOINT", "http://c:99999"),
+        ("ENDPOINT", "http://c:port"),
+        ("ENDPOINT", "http://collect or:4318"),
+        ("ENDPOINT", "http://a..b:4318"),
+        ("ENDPOINT", "http://:4318"),
+        ("ENDPOINT", "http://::1x]:4318"),
         ("CERTIFICATE", "/nonexistent/ca.pem"),
     ],
 )
 def test_values_that_cannot_be_used(name: str, value: str) -> None:
     """Each is named with its value."""
-    with pytest.raises(ConfigError, match=value):
+    with pytest.raises(ConfigError, match=re.escape(repr(value))):
         destination({OTLP + name: value})
+
+
+@pytest.mark.parametrize("endpoint", ["http://[::1", "http://[::1]:x", "http://c:1/\x1b[31m"])
+def test_addresses_that_do_not_parse(endpoint: str) -> None:
+    """A wrong address is told as one, whatever is wrong with it."""
+    with pytest.raises(ConfigError, match="http://host:port"):
+        destination({}, endpoint)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 """Requests over real sockets: to our receiver, and to servers that answer as a collector in trouble does."""
 
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -147,11 +150,26 @@ def to_collector(server: Collector) -> HttpTransport:
         (502, {}, True, None),
         (504, {"Retry-After": "soon"}, True, None),
         (503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, True, 0.0),
+        (429, {"Retry-After": "nan"}, True, None),
+        (429, {"Retry-After": "inf"}, True, None),
+        (429, {"Retry-After": "-5"}, True, None),
         (400, {"Retry-After": "7"}, False, None),
         (404, {}, False, None),
         (500, {}, False, None),
     ],
-    ids=["wait 7 s", "429", "502", "no time", "a date gone by", "400", "404", "500"],
+    ids=[
+        "wait 7 s",
+        "429",
+        "502",
+        "no time",
+        "a date gone by",
+        "nan",
+        "inf",
+        "negative",
+        "400",
+        "404",
+        "500",
+    ],
 )
 def test_statuses(
     collector: Collector, status: int, headers: dict[str, str], again: bool, wait_s: float | None
@@ -190,6 +208,87 @@ def test_one_connection_is_kept(collector: Collector) -> None:
     assert 3 * [Answer()] == answers
     assert [b"1", b"2", b"3"] == collector.seen
     assert 2 == collector.connections
+
+
+def test_an_answer_without_an_end(collector: Collector) -> None:
+    """A page instead of an answer is not read to its end, and the next request has its own connection."""
+    collector.plan = [(503, {}, b"x" * (8 << 20)), (200, {}, b"")]
+    to = to_collector(collector)
+    answers = [to.send(b"1"), to.send(b"2")]
+    to.close()
+
+    assert [True, False] == [answer.again for answer in answers]
+    assert 2 == collector.connections
+
+
+class Trickle(threading.Thread):
+    """Answers a byte at a time, for as long as anybody listens: `head` first."""
+
+    def __init__(self, head: bytes) -> None:
+        """On a free port."""
+        super().__init__(daemon=True)
+        self.head = head
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}/v1/metrics"
+        self.start()
+
+    def run(self) -> None:
+        """One connection."""
+        connection, _ = self.listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(self.head)
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.02)
+
+
+HEADS = [b"", b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n"]
+
+
+@pytest.mark.parametrize("head", HEADS, ids=["status", "header", "body"])
+def test_an_answer_that_trickles(head: bytes) -> None:
+    """The timeout is of the whole request, not of each byte."""
+    server = Trickle(head)
+    to = HttpTransport(Destination(server.url, "http/protobuf", timeout_s=0.3))
+    began = time.monotonic()
+    answer = to.send(b"x")
+    took = time.monotonic() - began
+    to.close()
+    server.listener.close()
+
+    assert (True, False) == (answer.again, answer.kept)
+    assert took < 3
+
+
+def test_closing_ends_a_request(collector: Collector) -> None:
+    """What is closed while a collector trickles ends there and then, not at the timeout."""
+    server = Trickle(HEADS[2])
+    to = HttpTransport(Destination(server.url, "http/protobuf", timeout_s=60.0))
+    sending = threading.Thread(target=to.send, args=(b"x",), daemon=True)
+    sending.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    to.close()
+    sending.join(10)
+    server.listener.close()
+
+    assert not sending.is_alive()
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    "said", [b"\x00\x01garbage\r\n\r\n", b"HTTP/1.1 503 \x1b[31m" + b"A" * 3000 + b"\r\n\r\n"]
+)
+def test_a_strangers_words_are_one_line(said: bytes) -> None:
+    """Whatever answers, what goes to the log is one printable line of bounded length."""
+    server = Trickle(said)
+    to = HttpTransport(Destination(server.url, "http/protobuf", timeout_s=0.5))
+    answer = to.send(b"x")
+    to.close()
+    server.listener.close()
+
+    assert answer.again
+    assert answer.why and answer.why.isprintable() and len(answer.why) <= 200
 
 
 GRPC_CASES = {

@@ -17,20 +17,26 @@ __all__ = ["SocketOwners"]
 
 _log = logging.getLogger(__name__)
 _AGAIN_S = 5.0
+_LACK = (
+    "the sockets of pid %d (%s) and its like may not be listed: all of its user's stand for them "
+    "(run the agent as that user, or as root)"
+)
 
 
 class SocketOwners:
     """Knows the inodes of some processes' sockets; looks again when a new socket appears or 5 s have gone."""
 
-    def __init__(self, proc: Path, now: Callable[[], float] = time.monotonic) -> None:
-        """Look below `proc`, by the clock `now`."""
+    def __init__(
+        self, proc: Path, now: Callable[[], float] = time.monotonic, said: set[str] | None = None
+    ) -> None:
+        """Look below `proc`, by the clock `now`; what is in `said` was said already, by one of its like."""
         self._proc = proc
         self._now = now
         self._due = float("-inf")
         self._inodes: frozenset[int] = frozenset()
         self._users: frozenset[int] = frozenset()
         self._judged: frozenset[bytes] = frozenset()
-        self._told: set[int] = set()
+        self._said = set() if said is None else said
 
     def owned(self, sockets: list[TcpSocket], processes: Iterable[EngineProcess]) -> list[TcpSocket]:
         """Return the sockets that these processes hold."""
@@ -56,14 +62,9 @@ class SocketOwners:
         self._due = self._now() + _AGAIN_S
 
     def _tell(self, process: EngineProcess) -> None:
-        if process.engine not in self._told:
-            self._told.add(process.engine)
-            _log.warning(
-                "the sockets of pid %d (%s) and its engine may not be listed: all of its user's stand for "
-                "them (run the agent as that user, or as root)",
-                process.pid,
-                process.command,
-            )
+        if _LACK not in self._said:
+            self._said.add(_LACK)
+            _log.warning(_LACK, process.pid, process.command)
 
 
 def _inodes(folder: Path) -> Iterable[int]:

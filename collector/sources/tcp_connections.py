@@ -91,6 +91,7 @@ class TcpConnections:
         self._view = view
         self._networks: dict[str, _Network] = {}
         self._refused: set[str] = set()
+        self._said: set[str] = set()
 
     def read(self) -> Iterable[Reading]:
         """Return totals since the first look and levels now; nothing while no engine runs."""
@@ -117,7 +118,9 @@ class TcpConnections:
     def _network(self, name: str, namespace: Namespace) -> "_Network | None":
         if name not in self._networks:
             try:
-                self._networks[name] = _Network(name, self._view(namespace), SocketOwners(self._proc))
+                self._networks[name] = _Network(
+                    name, self._view(namespace), SocketOwners(self._proc, said=self._said)
+                )
             except FileNotFoundError:  # its process ended
                 return None
             except OSError as fault:

@@ -14,7 +14,7 @@ from otel_attrib.cli import main
 from otel_attrib.collector.agent.catalogue import SOURCES
 from otel_attrib.collector.agent.look import Look, Seen, Value
 from otel_attrib.collector.agent.source import series
-from otel_attrib.commands.agent_table import look_lines, rate
+from otel_attrib.commands.agent_table import engine_line, look_lines, rate, took
 from otel_attrib.commands.quantity import quantity
 
 
@@ -44,6 +44,26 @@ def test_quantity(value: float, unit: str, shown: str) -> None:
 def test_rate(every: float, shown: str) -> None:
     """Rates are in the unit that is a whole number."""
     assert shown == rate(every)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0.000136, "0.14 ms"), (0.0023, "2.3 ms"), (0.0161, "16 ms"), (0.234, "230 ms"), (12.34, "12000 ms")],
+)
+def test_took(seconds: float, shown: str) -> None:
+    """A slow read is told in digits, not in powers of ten."""
+    assert shown == took(seconds)
+
+
+def test_why_there_is_no_engine() -> None:
+    """Whose processes are read is told, and where there are none what would change it, in one line each."""
+    lines = [engine_line((17, 4000), False), engine_line((), False), engine_line((), True)]
+
+    assert ["engines: pid 17, pid 4000", "--pid N", "hidepid"] == [
+        next(word for word in ("engines: pid 17, pid 4000", "--pid N", "hidepid") if word in line)
+        for line in lines
+    ]
+    assert all(len(line) <= 80 for line in lines)
 
 
 def a_look() -> Look:

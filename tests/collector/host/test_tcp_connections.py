@@ -112,6 +112,27 @@ def test_by_user(tree: Any, values: Callable[..., Any], caplog: Any, monkeypatch
     assert "all of its user's stand for them" in caplog.text
 
 
+def test_by_user_of_many_engines(
+    tree: Any, values: Callable[..., Any], caplog: Any, monkeypatch: Any
+) -> None:
+    """That sockets may not be listed is said once, however many engines come, in whatever namespaces."""
+    listed = os.listdir
+
+    def refuse(path: Any) -> list[str]:
+        if str(path).endswith("/fd"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr("otel_attrib.collector.sources.socket_owners.os.listdir", refuse)
+    source = TcpConnections(tree.proc, tree.processes(), lambda namespace: Shown([SERVER, MINE]))
+    with caplog.at_level(logging.WARNING):
+        for pid in range(5, 25):
+            put_engine(tree, pid, 7 + pid % 3)
+            values(source.read())
+
+    assert 1 == len(caplog.records)
+
+
 def test_namespace_refused(tree: Any, values: Callable[..., Any], caplog: Any) -> None:
     """An engine in a namespace that may not be entered is told of once; the others are read."""
     put_engine(tree, 5, 7, 11, 12)

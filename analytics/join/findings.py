@@ -54,7 +54,9 @@ class RequestEvidence:
 
     `devices` are the places read, `named` whether they are those that the request names (else all of its
     node stand for them). `missing` maps a layer to the counters of which none was read, `clocks` each node to
-    what its clock's distance from the request's rests on. `earlier` requests and `engines` were the controls.
+    what its clock's distance from the request's rests on. `unplaced` are nodes of which no clock is known,
+    `too_short` has by node the stages that are shorter than the clocks allow to place. `earlier` requests
+    and `engines` were the controls.
     """
 
     node: str
@@ -65,6 +67,7 @@ class RequestEvidence:
     missing: Mapping[str, tuple[str, ...]]
     clocks: Mapping[str, str]
     unplaced: tuple[str, ...]
+    too_short: Mapping[str, tuple[str, ...]]
     earlier: int
     engines: int
     samples: int
@@ -77,7 +80,10 @@ class RequestEvidence:
         """Return it for JSON."""
         plain = {
             name: getattr(self, name)
-            for name in ("node", "devices", "named", "missing", "clocks", "unplaced", "earlier", "engines")
+            for name in (
+                *("node", "devices", "named", "missing", "clocks", "unplaced", "too_short"),
+                *("earlier", "engines"),
+            )
         }
         return plain | {
             "samples": self.samples,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from otel_attrib.analytics.join.controls import LEAST_BEFORE
 from otel_attrib.analytics.join.findings import Finding, RequestEvidence
 from otel_attrib.analytics.join.quantities import title, written
 from otel_attrib.analytics.join.sensors import lacking
@@ -77,9 +78,13 @@ def _stage(told: RequestEvidence, stretch: Stretch) -> Iterator[str]:
 def _too_short(told: RequestEvidence) -> Iterator[str]:
     """Name the stages in which nothing is known well enough to be shown."""
     seen = [stretch for stretch in told.stretches if told.of(stretch.stage)]
-    short = [stretch.stage for stretch in seen if not _covered(told.of(stretch.stage))]
-    if short:
+    unclear = {stage for stages in told.too_short.values() for stage in stages}
+    bare = [stretch.stage for stretch in seen if not _covered(told.of(stretch.stage))]
+    if short := [stage for stage in bare if stage not in unclear]:
         yield from wrapped(f"shorter than the readings are apart: {', '.join(short)}", others="  ")
+    for host, stages in told.too_short.items():
+        what = f"too short for the clocks to place {host} in it: {', '.join(stages)}"
+        yield from wrapped(what, others="  ")
 
 
 def _worst_card(findings: Sequence[Finding]) -> list[Finding]:
@@ -99,13 +104,19 @@ def _row(finding: Finding, several: bool) -> str:
     return f"  {name:<31}{value:>12}{others[0]:>9}{others[1]:>9}{z:>7}{percent(finding.coverage):>8}"
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _notes(told: RequestEvidence) -> Iterator[str]:
     """Say whose counters these are, what they are held against, how far to trust, what is missing."""
     if told.devices and not told.named:
         yield from wrapped(f"its cards are not known by name: all of {told.node} stand for them", "  ")
     if told.findings:
-        sides = f"usual: {told.earlier} earlier requests like it on the same cards"
-        yield from wrapped(f"{sides}; beside: {told.engines} other engines of the model then", "  ")
+        usual = f"usual: {_counted(told.earlier, 'earlier request')} like it on the same cards"
+        usual += f", and {LEAST_BEFORE} are needed" if told.earlier < LEAST_BEFORE else ""
+        beside = f"beside: {_counted(told.engines, 'other engine')} of the model then"
+        yield from wrapped(f"{usual}; {beside}", "  ")
         clocks = "; ".join(dict.fromkeys(told.clocks.values()))
         yield from wrapped(f"clocks: {clocks}", "  ")
     for host in told.unplaced:

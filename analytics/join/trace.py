@@ -13,7 +13,7 @@ from otel_attrib.analytics.join.clocks import Clocks, read_clocks
 from otel_attrib.analytics.join.controls import LEAST_BEFORE, agreed, control, rates, scale_of
 from otel_attrib.analytics.join.fetch import fetch_before, fetch_beside, fetch_samples
 from otel_attrib.analytics.join.findings import Finding, RequestEvidence
-from otel_attrib.analytics.join.joined import Joined, join
+from otel_attrib.analytics.join.joined import LEAST_LENGTHS, Joined, join
 from otel_attrib.analytics.join.places import Engine, Place, devices_of, engine_of, uuids
 from otel_attrib.analytics.join.sensors import missing_of
 from otel_attrib.analytics.join.stretches import Stretch, stretches_of
@@ -78,6 +78,7 @@ def request_evidence(store: Store, request: Mapping[str, Any]) -> RequestEvidenc
         missing=missing_of({finding.counter.key for finding in findings}),
         clocks={host: own.clocks.why(own.engine.node, host) for host in own.engine.hosts},
         unplaced=tuple(host for host in own.engine.hosts if own.slack(host) is None),
+        too_short=_too_short(own, stretches),
         earlier=earlier,
         engines=engines,
         samples=own.samples,
@@ -87,7 +88,18 @@ def request_evidence(store: Store, request: Mapping[str, Any]) -> RequestEvidenc
 def _without_time(request: Mapping[str, Any]) -> RequestEvidence:
     """Return nothing of a request of which no time was observed."""
     engine = engine_of(request)
-    return RequestEvidence(engine.node, (), False, (), (), missing_of(()), {}, (), 0, 0, 0)
+    return RequestEvidence(engine.node, (), False, (), (), missing_of(()), {}, (), {}, 0, 0, 0)
+
+
+def _too_short(own: _Own, stretches: Sequence[Stretch]) -> dict[str, tuple[str, ...]]:
+    """Return by node the stages in which its clock is too far off to place anything."""
+    short = {
+        host: tuple(
+            each.stage for each in stretches if each.length_us < LEAST_LENGTHS * (own.slack(host) or 0)
+        )
+        for host in own.engine.hosts
+    }
+    return {host: stages for host, stages in short.items() if stages}
 
 
 def _own(store: Store, request: Mapping[str, Any], stretches: Sequence[Stretch]) -> _Own:

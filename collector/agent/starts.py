@@ -1,6 +1,7 @@
 """When each total began: at the agent's first sight of it, and anew where it fell.
 
-A counter that fell was restarted, by a reload of a driver or a restart of a process, or has wrapped.
+A counter that fell was restarted, by a reload of a driver or a restart of a process, or has wrapped. Where
+the clock was set back, the start goes back with it: no point is before its start.
 """
 
 from collections.abc import Sequence
@@ -32,9 +33,14 @@ class Starts:
         known = [self._seen.get(each, fresh) for each in totals]
         starts = np.empty(values.shape, dtype=np.int64)
         starts[:] = [start for start, _, _ in known]
+        # A clock that was set back would leave points before their start, which no receiver can read.
+        back = np.flatnonzero(np.diff(times) < 0) + 1
+        for row in (0, *back.tolist()):
+            starts[row:] = np.minimum(starts[row:], times[row])
         before = np.vstack([[last for _, last, _ in known], values[:-1]]) if totals else values
         for row, column in np.argwhere(values < before):
             starts[row:, column] = times[row]
+        starts = np.minimum(starts, times[:, None])
         ends = zip(totals, starts[-1].tolist(), values[-1].tolist(), strict=True)
         self._seen.update((each, (start, last, self._round)) for each, start, last in ends)
         return starts

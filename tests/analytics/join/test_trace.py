@@ -146,6 +146,25 @@ def test_cards_of_a_node_whose_clock_is_unknown(
     assert {"request", "prefill", "decode"} == {each.stage for each in cards}
     assert {40_000.0} == {each.clock_us for each in cards}
     assert {"n1": "one clock: n1", "n2": "n1 and n2 within 40 ms"} == dict(told.clocks)
+    short = tuple(each.stage for each in told.stretches if each.length_us < 160_000)
+    assert {"n2": short} == dict(told.too_short)
+    whole = " ".join(line.strip() for line in lines(told))
+    assert f"too short for the clocks to place n2 in it: {', '.join(short)}" in whole
+    assert "shorter than the readings are apart" not in whole
+
+
+def test_few_earlier_requests_are_no_usual(
+    store: Store, put_samples: Put, put_requests: Put, request_row: Callable[..., dict[str, Any]]
+) -> None:
+    """Where fewer requests came before than a usual value takes, there is none, and the text says why."""
+    asked = request_row(6, 100 * SECOND)
+    put_requests(asked, *(request_row(number, (90 + number) * SECOND) for number in range(3)))
+    put_samples([(tenth * 100_000, "gpu_clock", "n1", "0", 1980.0, {}) for tenth in range(1200)])
+    told = evidence(store, asked)
+
+    assert {None} == {each.before for each in told.findings}
+    whole = " ".join(line.strip() for line in lines(told))
+    assert "usual: 3 earlier requests like it on the same cards, and 5 are needed" in whole
 
 
 @pytest.fixture(scope="module")

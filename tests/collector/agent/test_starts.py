@@ -1,6 +1,7 @@
 """When totals began: first sight, a fall, and who is forgotten."""
 
 import numpy as np
+import pytest
 
 from otel_attrib.collector.agent import starts as module
 from otel_attrib.collector.agent.source import series
@@ -27,6 +28,27 @@ def test_a_fall_is_a_new_start() -> None:
 
     assert [[10], [20], [20]] == first.tolist()
     assert [[40], [40]] == later.tolist()
+
+
+@pytest.mark.parametrize("parts", [[4], [2, 2], [1, 1, 1, 1], [3, 1]])
+def test_a_clock_that_was_set_back(parts: list[int]) -> None:
+    """No point is before its start, wherever in a round the clock jumps; it goes back once, with it."""
+    starts, times, at = Starts(), np.array([1000, 1010, 400, 410]), 0
+    found: list[int] = []
+    for size in parts:
+        values = np.arange(at, at + size, dtype=float)[:, None]
+        found += starts.of([A], times[at : at + size], values)[:, 0].tolist()
+        at += size
+
+    assert [1000, 1000, 400, 400] == found
+
+
+def test_a_fall_after_the_clock_was_set_back() -> None:
+    """The total begins anew where it fell, not where the clock jumped."""
+    times = np.array([1000, 400, 410, 420])
+    found = Starts().of([A], times, np.array([[5.0], [6.0], [1.0], [2.0]]))
+
+    assert [1000, 400, 410, 410] == found[:, 0].tolist()
 
 
 def test_no_totals() -> None:

@@ -1,6 +1,7 @@
 """Where readings are sent, from an option and the variables that every OpenTelemetry exporter reads."""
 
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -108,6 +109,9 @@ def _certificate(path: str) -> str:
     try:
         if path:
             open(path, "rb").close()
+            ssl.create_default_context(cafile=path)
+    except ssl.SSLError as fault:
+        raise ConfigError(f"{_OTLP}CERTIFICATE", path, "holds no certificate in PEM") from fault
     except OSError as fault:
         raise ConfigError(f"{_OTLP}CERTIFICATE", path, f"cannot be read: {fault.strerror}") from fault
     return path

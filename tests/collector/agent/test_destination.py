@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,14 @@ def test_values_that_cannot_be_used(name: str, value: str) -> None:
     """Each is named with its value."""
     with pytest.raises(ConfigError, match=re.escape(repr(value))):
         destination({OTLP + name: value})
+
+
+def test_a_file_that_is_no_certificate(tmp_path: Path) -> None:
+    """It is told at the start, with the file, and not at every request."""
+    (tmp_path / "key.pem").write_text("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n")
+
+    with pytest.raises(ConfigError, match=r"key\.pem.*holds no certificate"):
+        destination({f"{OTLP}CERTIFICATE": str(tmp_path / "key.pem")})
 
 
 @pytest.mark.parametrize("endpoint", ["http://[::1", "http://[::1]:x", "http://c:1/\x1b[31m"])

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from otel_attrib.analytics.evidence.series import Readings, clock_by_node
+from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.context_counters import EVERY_COUNTER
 
 __all__ = ["Clocks", "read_clocks"]
@@ -46,7 +47,7 @@ class Clocks:
                 else "do not say how far their clocks are"
             )
             return f"unknown: {' and '.join(silent)} {told} off"
-        return f"{node} and {other} within {apart / 1e3:.3g} ms"
+        return f"{node} and {other} within {digits(apart / 1e3)} ms"
 
 
 def read_clocks(samples: pa.Table, readings: Readings) -> Clocks:

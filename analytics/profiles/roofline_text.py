@@ -10,7 +10,7 @@ from otel_attrib.analytics.profiles.link_use import LinkUse
 from otel_attrib.analytics.profiles.missing_text import Missing, missing_lines
 from otel_attrib.analytics.profiles.roofline import ClassRoof
 from otel_attrib.analytics.profiles.verdict import duration
-from otel_attrib.analytics.wording import percent, wrapped
+from otel_attrib.analytics.wording import digits, percent, wrapped
 
 __all__ = ["answer", "limit_lines"]
 
@@ -64,9 +64,9 @@ def _classes(roofs: Sequence[ClassRoof]) -> Iterator[str]:
     yield f"  {'class':16}{'time':>9}{'TFLOP/s':>9}{'GB/s':>8}{'FLOP/B':>8}{'known':>6}  bound by"
     for roof in roofs[:_ROWS]:
         seconds = roof.known_ns / 1e9
-        flops = f"{roof.flops / seconds / 1e12:.3g}" if seconds and roof.flops else "-"
+        flops = digits(roof.flops / seconds / 1e12) if seconds and roof.flops else "-"
         rate = f"{roof.bytes / seconds / 1e9:,.0f}" if seconds and roof.bytes else "-"
-        density = f"{roof.intensity:.3g}" if roof.intensity else "-"
+        density = digits(roof.intensity) if roof.intensity else "-"
         known = percent(roof.known_ns / roof.time_ns) if roof.time_ns else "-"
         kind = roof.kind.replace("_", " ")
         time = duration(roof.time_ns)
@@ -109,9 +109,9 @@ def _collectives(uses: Sequence[CollectiveUse]) -> Iterator[str]:
     yield f"  {'collective':15}{'ranks':>6}{'MB':>9}{'count':>7}{times}{'bus GB/s':>9}"
     for use in uses[:_ROWS]:
         ranks = str(use.ranks) if use.ranks > 0 else "-"
-        size = f"{use.bytes / 1e6:.3g}" if use.bytes > 0 else "-"
+        size = digits(use.bytes / 1e6) if use.bytes > 0 else "-"
         alone = duration(use.measured.us * 1e3) if use.measured.us is not None else "-"
-        bus = f"{use.bus_bytes_per_second / 1e9:.3g}" if use.bus_bytes_per_second else "-"
+        bus = digits(use.bus_bytes_per_second / 1e9) if use.bus_bytes_per_second else "-"
         times = f"{duration(use.fastest_ns):>9}{duration(use.median_ns):>9}{alone:>9}"
         yield f"  {use.operation[:14]:15}{ranks:>6}{size:>9}{use.count:>7,}{times}{bus:>9}"
     for text, sizes in Counter(f"{use.operation}: {use.verdict}" for use in uses[:_ROWS]).items():
@@ -119,4 +119,4 @@ def _collectives(uses: Sequence[CollectiveUse]) -> Iterator[str]:
 
 
 def _small(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}" if number >= 0.01 else "<0.01"
+    return f"{number:,.0f}" if number >= 100 else digits(number) if number >= 0.01 else "<0.01"

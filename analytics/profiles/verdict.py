@@ -2,6 +2,7 @@
 
 from otel_attrib.analytics.profiles.breakdown import Breakdown
 from otel_attrib.analytics.profiles.idle import Idle
+from otel_attrib.analytics.wording import digits
 
 __all__ = ["WASTE_SHARE", "duration", "verdict", "wasted_share"]
 
@@ -36,8 +37,8 @@ def duration(ns: float) -> str:
     for unit, size in (("s", 1e9), ("ms", 1e6)):
         if ns >= 0.9995 * size:
             value = ns / size
-            return f"{value:,.0f} {unit}" if value >= 99.95 else f"{value:.3g} {unit}"
-    return f"{ns / 1e3:.3g} µs"
+            return f"{value:,.0f} {unit}" if value >= 99.95 else f"{digits(value)} {unit}"
+    return f"{digits(ns / 1e3)} µs"
 
 
 def _losses(one: Breakdown) -> dict[str, int]:

@@ -60,9 +60,9 @@ FROM
                 multiIf(
                     rule.6 = 1, arrayZip(arrayPopBack(times), arrayPopFront(times), grown),
                     rule.9 = 1, arrayMap((time, long, number) -> (time - long, time, number * long),
-                        times, arrayPushFront(reach, hold), numbers),
+                        times, arrayReverse(arrayResize(arrayReverse(reach), length(times), hold)), numbers),
                     arrayMap((time, long, number) -> (time, time + long, number * long),
-                        times, arrayPushBack(reach, hold), numbers)) AS spans
+                        times, arrayResize(reach, length(times), hold), numbers)) AS spans
             FROM
             (
                 -- One source of each counter and place: the one with the most readings.
@@ -72,7 +72,7 @@ FROM
                     arraySort(arrayFilter(reading -> isFinite(reading.2) AND reading.2 >= 0
                         AND (rule.6 = 1 OR reading.2 <= rule.11), all_readings)) AS sorted,
                     arrayFilter((reading, next) -> reading.1 != next, sorted,
-                        arrayPushBack(arrayPopFront(arrayMap(reading -> reading.1, sorted)), -1)) AS readings,
+                        arrayShiftLeft(arrayMap(reading -> reading.1, sorted), 1, -1)) AS readings,
                     first_value(source) OVER (
                         PARTITION BY code, node, device ORDER BY of_source DESC, source) AS best
                 FROM

@@ -76,3 +76,24 @@ def test_a_window(
 
     assert expected == store.rows(sql, {"nodes": []})
     assert expected[1:] == store.rows(sql, {"nodes": ["n2"]})
+
+
+@pytest.mark.parametrize("counter", ["gpu_clock", "gpu_throttled", "gpu_throttle_time"])
+def test_a_series_without_one_measurement(
+    store: Store,
+    put_samples: Callable[[Any], None],
+    put_requests: Callable[..., None],
+    random_fleet: Callable[[int], Any],
+    counter: str,
+) -> None:
+    """Readings that are all refused are like none: no error, no row, and the counters beside them stay."""
+    request, rows = random_fleet(1)
+    put_requests(request)
+    others = [row for row in rows if row[1] != counter]
+    times = sorted({(row[0], row[2], row[3]) for row in rows})
+    put_samples([*others, *((time, counter, node, device, -1.0, {}) for time, node, device in times)])
+
+    found = by_view(store, request["trace_id"])
+
+    assert counter not in {key[1] for key in found}
+    assert len(found) > 0

@@ -1,7 +1,8 @@
 """The agent's own cost, held within a share of one core: the costliest source is read less often for a while.
 
 Looked at over the last half minute, or over two reads of what is slowed beyond that. A source that is slowed
-is read half as often, then a quarter, down to once a minute; more often again as soon as that would fit.
+is read half as often, then a quarter, down to once a minute (several steps at once far beyond the budget);
+more often again as soon as that would fit.
 """
 
 import logging
@@ -69,7 +70,7 @@ class Budget:
         if not frequent:
             return False
         costliest = max(frequent, key=lambda reader: (shares[reader.name], reader.name))
-        costliest.slowed *= 2
+        costliest.slowed *= self._factor(costliest, shares)
         if costliest.name not in self._said:
             self._said.add(costliest.name)
             _log.warning(
@@ -83,6 +84,18 @@ class Budget:
                 costliest.every_s,
             )
         return True
+
+    def _factor(self, costliest: Reader, shares: Mapping[str, float]) -> int:
+        """Twice, and more at once while what is spent would still be beyond twice the budget by it alone."""
+        factor, cost = 2, shares[costliest.name]
+        others = max((shares[name] for name in shares if name != costliest.name), default=0.0)
+        while (
+            self.spent - cost + cost / factor > 2 * self.share
+            and cost / factor > others
+            and 2 * factor * costliest.interval_s <= _RAREST_S
+        ):
+            factor *= 2
+        return factor
 
     def _hasten(self, readers: Iterable[Reader], shares: Mapping[str, float]) -> bool:
         """Read the cheapest slowed one twice as often, where twice its cost fits as well."""

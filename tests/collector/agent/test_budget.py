@@ -69,6 +69,18 @@ def test_the_costliest_is_slowed_until_it_fits(caplog: pytest.LogCaptureFixture)
     assert caplog.records[0].getMessage().startswith("heavy: takes 5.00 % of a core, and all together 5.20 %")
 
 
+@pytest.mark.parametrize("cost", [0.01, 0.05, 0.2])
+def test_far_beyond_it_is_slowed_at_once(cost: float) -> None:
+    """At 10, 50 or 200 % of a core one look brings it to twice the budget, or to once a minute."""
+    world = World(0.01, heavy=cost, light=0.0001)
+    world.run(15)
+
+    (interval,) = [reader.interval_s for reader in world.readers if reader.name == "heavy"]
+    assert cost / interval <= 0.02
+    assert interval <= 60
+    assert 1 == world.slowed["light"]
+
+
 def test_what_opening_took_is_nobodys_cost() -> None:
     """Seconds of CPU while sources are opened slow none of them."""
     world = World(0.01, a=0.0002)

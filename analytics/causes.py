@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from otel_attrib.analytics.evidence.lines import Evidence, Layers
 from otel_attrib.analytics.wording import count, digits, layer_title
 
-__all__ = ["AGAINST", "TAIL_ROWS", "Facts", "objections", "set_of"]
+__all__ = ["AGAINST", "TAIL_ROWS", "Facts", "nearest", "objections", "set_of"]
 
 SHARE_LOW = 0.4
 UNEXPLAINED = 0.35
@@ -25,6 +25,7 @@ COMPLETE = 0.90
 SPEAKS = 0.3
 AGAINST = 0.5
 CLOCK_PART = 0.25
+NOTHING = 0.05  # a share of the rise that is not worth naming its layer for
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,18 @@ def objections(layers: Layers, names: tuple[str, ...], facts: Facts) -> tuple[st
     for name in names:
         found += _counters(layers, name)
     return tuple(found)
+
+
+def nearest(layers: Layers, facts: Facts) -> str:
+    """Return why the nearest layer is not named: the largest, or if none holds any the likeliest."""
+    top = layers.ranked[0]
+    unexplained = _rest(layers)
+    if layers.lines[top].share >= NOTHING or not unexplained:
+        return objections(layers, (top,), facts)[0]
+    likeliest = max(sorted(layers.lines), key=lambda name: layers.lines[name].p)
+    lacking = _counters(layers, likeliest)
+    told = f"{layer_title(likeliest)} is likeliest, p = {layers.lines[likeliest].p:.2f}"
+    return "; ".join([unexplained[0], ", but ".join([told, *lacking[:1]])])
 
 
 def set_of(layers: Layers) -> tuple[str, ...]:

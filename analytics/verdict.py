@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 
 from otel_attrib.analytics.blocks import Counts
-from otel_attrib.analytics.causes import Facts, objections, set_of
+from otel_attrib.analytics.causes import Facts, nearest, objections, set_of
 from otel_attrib.analytics.evidence.lines import Layers
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import Metric
@@ -160,7 +160,7 @@ def conclude(metric: Metric, delta: Estimate, baseline_ms: float, layers: Layers
     surer = max(pair, key=lambda name: layers.lines[name].p, default=top[0])
     if not objections(layers, (surer,), facts):
         return _cause(layers, surer)
-    return Verdict(GLOBAL, f"{verdict.reason}; no layer is named: {alone[0]}")
+    return Verdict(GLOBAL, f"{verdict.reason}; no layer is named: {nearest(layers, facts)}")
 
 
 def _cause(layers: Layers, name: str) -> Verdict:

@@ -171,3 +171,16 @@ def test_longer_steps_are_no_load() -> None:
 def test_no_rise_needs_no_cause(delta: Estimate, word: str) -> None:
     """Below 5 %, or for the better, nothing is named whatever the evidence."""
     assert word == verdict(layers({"gpu": 80.0}), delta=delta).word
+
+
+def test_the_likeliest_is_told_where_no_layer_holds_anything() -> None:
+    """Of a rise that stays unexplained the likeliest layer is told with what it lacks, not the first one."""
+    found = layers({})
+    client = replace(found.lines["client"], p=0.65)
+    said = verdict(replace(found, lines={**found.lines, "client": client}, evidence=()))
+
+    expected = (
+        "100 % of it stays unexplained; client is likeliest, p = 0.65,"
+        " but no counter of client itself speaks for it"
+    )
+    assert ("GLOBAL", True) == (said.word, said.reason.endswith(expected))

@@ -70,10 +70,41 @@ def other_sections(others: Mapping[str, Any]) -> str:
 
 def _section(name: str, document: Any) -> str:
     title, what, command = SECTIONS[name]
-    parts = [f"## {title}", f"{what}\n(`{command}`)", *_parts(document)]
+    body = _real(document) if name == "real" else _parts(document)
+    parts = [f"## {title}", f"{what}\n(`{command}`)", *body]
     if name == "detector":
         parts.append("![Delay and false alarms](proof/detection.svg)")
     return "\n\n".join(parts)
+
+
+def _real(document: Any) -> Iterator[str]:
+    """What each tool names for each run with its grade, and how many of each grade it has."""
+    answers = document["answers"]
+    rivals = list(dict.fromkeys(name for answer in answers for name in answer["rivals"]))
+    yield _table([_of_run(answer, rivals) for answer in answers])
+    yield "– is an abstention, or a tool that was not asked."
+    grades = {"otel-attrib": [answer["grade"] for answer in answers]}
+    for name in rivals:
+        grades[name] = [a["rival_grades"][name] for a in answers if name in a["rival_grades"]]
+    words = ("right", "wrong", "abstained")
+    yield _table([{"tool": name, **{w: found.count(w) for w in words}} for name, found in grades.items()])
+
+
+def _of_run(answer: Mapping[str, Any], rivals: Sequence[str]) -> dict[str, Any]:
+    told = {name: answer["rivals"].get(name) or None for name in rivals}
+    graded = {
+        name: f"{said} ({answer['rival_grades'][name]})" if said else None for name, said in told.items()
+    }
+    return {
+        "fault": answer["fault"],
+        "truth": "/".join(answer["truth"]),
+        "P95 before, ms": answer["before_ms"],
+        "after": answer["after_ms"],
+        "verdict": answer["verdict"],
+        "ours": f"{answer['named']} ({answer['grade']})" if answer["named"] else None,
+        "p": answer["p"],
+        **graded,
+    }
 
 
 def _parts(document: Any) -> Iterator[str]:

@@ -32,7 +32,14 @@ def _host_total(key: str, metric: str, unit: str, layer: str, meaning: str, **mo
 
 
 CONTEXT: Final = (
-    _card("gpu_status", "hw.status", "1", "gpu", "1 where `hw.state` holds (ok, degraded, failed)", most=1.0),
+    _card(
+        "gpu_status",
+        "hw.status",
+        "1",
+        "gpu",
+        "state of the card (1 where `hw.state` holds: ok, degraded, failed)",
+        most=1.0,
+    ),
     _card("gpu_memory_used", "hw.gpu.memory.usage", "By", "gpu", "memory in use", most=1e13),
     _card("gpu_memory_limit", "hw.gpu.memory.limit", "By", "gpu", "memory of the card", most=1e13),
     _card(
@@ -91,7 +98,14 @@ CONTEXT: Final = (
         "NVLink from the card",
         select=(_WAY, "transmit"),
     ),
-    _card("nvlink_state", "slatag.gpu.nvlink.link_state", "1", "nvlink", "1: `slatag.link` is up", most=1.0),
+    _card(
+        "nvlink_state",
+        "slatag.gpu.nvlink.link_state",
+        "1",
+        "nvlink",
+        "link is up (1), by `slatag.link`",
+        most=1.0,
+    ),
     _card(
         "gpu_clock_reasons", "slatag.gpu.clock_reasons", "1", "gpu", "NVML's clocks-event reasons, a bit mask"
     ),
@@ -151,9 +165,11 @@ CONTEXT: Final = (
         "process.context_switches",
         "{context_switch}",
         "cpu",
-        "by `process.context_switch.type`",
+        "context switches by `process.context_switch.type`",
     ),
-    _host_total("page_faults", "process.paging.faults", "{fault}", "cpu", "by `process.paging.fault_type`"),
+    _host_total(
+        "page_faults", "process.paging.faults", "{fault}", "cpu", "page faults by `process.paging.fault_type`"
+    ),
     _host_total(
         "idle_wait", "slatag.process.idle_time", "s", "cpu", "engine threads waiting for work (poll, sleep)"
     ),
@@ -294,7 +310,7 @@ CONTEXT: Final = (
         "slatag.scrape.success",
         "1",
         "cpu",
-        "1: the Prometheus page at `server.port` answered",
+        "Prometheus page answered (1), by `server.port`",
         most=1.0,
     ),
     _host(

@@ -1,5 +1,6 @@
 """How values of counters are written: percent, ms, MHz, bytes in the size that fits, with their unit."""
 
+import re
 from collections.abc import Sequence
 
 from otel_attrib.analytics.wording import digits
@@ -9,12 +10,13 @@ __all__ = ["title", "written"]
 
 PLAIN = {"1": "", "Cel": " C", "Hz": " MHz", "s": " ms"}
 SCALE = {"Hz": 1e-6, "s": 1e3}
+_BESIDE = re.compile(r" \(|,? by (?:`|interface)|, cumulative$")
 BYTES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
 def title(counter: Counter) -> str:
-    """Return what a counter means, without what stands behind it in brackets or of its kind."""
-    return counter.meaning.partition(" (")[0].removesuffix(", cumulative")
+    """Return what a counter means, without what stands behind it: in brackets, what splits it, its kind."""
+    return _BESIDE.split(counter.meaning)[0]
 
 
 def written(

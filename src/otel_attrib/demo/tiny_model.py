@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 # vLLM's environment has these, the project's own does not.
-import torch  # type: ignore[import-not-found]
+import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # type: ignore[import-not-found]
 from transformers import (
     LlamaConfig,

@@ -85,7 +85,7 @@ def test_weights_are_told(tmp_path: Path) -> None:
     assert "of 30 faults so asked 20 were named, 1 of all names wrongly" in told_weights(path)
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize("name", [name for name in SECTIONS if name != "real"])
 def test_sections_of_other_benchmarks(name: str) -> None:
     """A list of records, or an object that holds one, becomes a table; what is missing is named."""
     rows = [{"way": "ours", "delay_s": 3.25, "alarms": None, "rivals": {"stormlog": "cpu"}}]
@@ -96,3 +96,19 @@ def test_sections_of_other_benchmarks(name: str) -> None:
         assert "| ours | 3.25 | – | cpu |" in text
         assert SECTIONS[name][0] in text
     assert SECTIONS[name][2] in other_sections({})
+
+
+def test_real_runs_stand_beside_their_rivals() -> None:
+    """Each tool's answer stands with its grade, an abstention as a dash, and the grades are counted."""
+    run = {"fault": "hog", "truth": ["cpu"], "repeat": 0, "before_ms": 79.0, "after_ms": 959.0, "p": 0.98}
+    named = {"verdict": "CAUSE", "named": "cpu", "grade": "right"}
+    silent = {"verdict": "GLOBAL", "named": "", "grade": "abstained"}
+    beside = {"rivals": {"stormlog": "network"}, "rival_grades": {"stormlog": "wrong"}}
+    alone: dict[str, object] = {"rivals": {}, "rival_grades": {}}
+
+    text = other_sections({"real": {"answers": [{**run, **named, **beside}, {**run, **silent, **alone}]}})
+
+    assert "| hog | cpu | 79 | 959 | CAUSE | cpu (right) | 0.98 | network (wrong) |" in text
+    assert "| hog | cpu | 79 | 959 | GLOBAL | – | 0.98 | – |" in text
+    assert "| otel-attrib | 1 | 0 | 1 |" in text
+    assert "| stormlog | 0 | 1 | 0 |" in text

@@ -4,10 +4,9 @@ python -m otel_attrib.schema.evidence_page > docs/reference/evidence.md
 """
 
 import sys
-from collections.abc import Iterator
 
-from otel_attrib.schema.attributes import LAYERS
-from otel_attrib.schema.counters import COUNTERS, Counter
+from otel_attrib.schema.counters import COUNTERS
+from otel_attrib.schema.counters_table import sections
 
 __all__ = ["page"]
 
@@ -27,36 +26,7 @@ A counter that is absent is a missing sensor, never a zero.
 
 def page() -> str:
     """The page as Markdown."""
-    return "\n".join([_HEAD, *(line for layer in LAYERS for line in _section(layer))])
-
-
-def _section(layer: str) -> Iterator[str]:
-    counters = [counter for counter in COUNTERS if counter.layer == layer]
-    if not counters:
-        return
-    yield f"## {layer}\n"
-    yield "| --map name | metric | of | unit | kind | bad | at most | meaning |"
-    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    yield from (_row(counter) for counter in counters)
-    yield ""
-
-
-def _row(counter: Counter) -> str:
-    selected = f" {{{counter.select[0]}={counter.select[1]}}}" if counter.select else ""
-    bad = {1: "more", -1: "less", 0: ""}[counter.bad]
-    most = "" if counter.most == float("inf") else f"{counter.most:g}"
-    place = "device" if counter.per_device else "host"
-    cells = (
-        f"`{counter.key}`",
-        f"`{counter.metric}{selected}`",
-        place,
-        counter.unit,
-        counter.kind,
-        bad,
-        most,
-        counter.meaning,
-    )
-    return f"| {' | '.join(cells)} |"
+    return "\n".join([_HEAD, *sections(COUNTERS, "--map name", bad=True)])
 
 
 if __name__ == "__main__":

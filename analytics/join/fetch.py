@@ -52,7 +52,7 @@ def _bounds(stretches: Sequence[Stretch], margin_us: int) -> dict[str, Any]:
 
 def _count(store: Store, bounds: Mapping[str, Any], asked: Mapping[str, Any]) -> int:
     """Return how many samples lie in the bounds."""
-    (found,) = store.rows(statement("join_count"), {**bounds, **asked})
+    (found,) = store.rows(statement("join_count", samples=statement("join_samples")), {**bounds, **asked})
     return int(found["samples"])
 
 

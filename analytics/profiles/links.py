@@ -1,9 +1,8 @@
 """What a link between a card and its host or its peers can carry, in bytes per second and direction.
 
-PCIe: transfers per second and lane, times what the line code leaves (128b/130b from generation 3 on,
-8b/10b before; generation 6 sends 242 of 256 bytes of a flit as payload and headers). NVLink: the maker's
-rate per link and direction. Headers of packets are not taken off: a copy of ordinary size reaches 80–90 %
-of a PCIe figure, so a share near 1 is a measurement error, not a fast copy.
+PCIe: `schema.pcie`. NVLink: the maker's rate per link and direction. Headers of packets are not taken off: a
+copy of ordinary size reaches 80–90 % of a PCIe figure, so a share near 1 is a measurement error, not a fast
+copy.
 """
 
 import re
@@ -11,17 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.pcie import LANE_BYTES
 
 __all__ = ["Link", "parse_link"]
 
-_LANE: Final = {
-    1: 2.5e9 * 8 / 10 / 8,
-    2: 5e9 * 8 / 10 / 8,
-    3: 8e9 * 128 / 130 / 8,
-    4: 16e9 * 128 / 130 / 8,
-    5: 32e9 * 128 / 130 / 8,
-    6: 64e9 * 242 / 256 / 8,
-}
+_LANE: Final = {generation: LANE_BYTES[generation] for generation in range(1, 7)}
 _NVLINK: Final = {1: 20e9, 2: 25e9, 3: 25e9, 4: 25e9, 5: 50e9}
 _XGMI: Final = {3: 64e9}
 _RATES: Final = {"pcie": _LANE, "nvlink": _NVLINK, "xgmi": _XGMI}

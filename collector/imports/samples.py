@@ -42,6 +42,28 @@ class Sample:
     known: bool
     more: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        counter: Counter,
+        ns: int,
+        where: tuple[str, str, str],
+        value: float,
+        more: tuple[tuple[str, str], ...] = (),
+    ) -> "Sample":
+        """Make a value of a registered counter, in its unit; `where` is node, device and service."""
+        return cls(
+            ns,
+            *where,
+            metric=counter.metric,
+            unit=counter.unit,
+            total=counter.kind == "total",
+            select=counter.select,
+            value=value,
+            known=True,
+            more=more,
+        )
+
 
 def samples_of(row: Row, mapping: SampleMapping) -> Iterator[Sample | Bad]:
     """The values of one row, empty cells left out; a value that cannot be is `Bad`.
@@ -75,16 +97,7 @@ def _sample(
         raise ValueError(f"{counter.key} is {value:g} {counter.unit}, more than any device can do")
     if counter.kind == "total" and value < 0:
         raise ValueError(f"{counter.key} is {value:g}, and a total is never below zero")
-    return Sample(
-        ns,
-        *where,
-        metric=counter.metric,
-        unit=counter.unit,
-        total=counter.kind == "total",
-        select=counter.select,
-        value=value,
-        known=True,
-    )
+    return Sample.of(counter, ns, where, value)
 
 
 def _moment(row: Row, mapping: SampleMapping) -> int:

@@ -14,8 +14,8 @@ from otel_attrib.collector.sources.nvml_library import GONE, Library
 from otel_attrib.collector.sources.nvml_nvlink import Links, links_of
 from otel_attrib.collector.sources.nvml_nvlink import wanted_fields as wanted_link_fields
 from otel_attrib.collector.sources.nvml_outputs import Notices
-from otel_attrib.collector.sources.nvml_pcie import link_bytes
 from otel_attrib.collector.sources.nvml_throttle import REASONS, chosen_fields
+from otel_attrib.schema.pcie import link_bytes
 
 __all__ = [
     "BYTES_IN",

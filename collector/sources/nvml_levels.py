@@ -1,113 +1,29 @@
-"""What a card's plain calls say: use, memory, clocks, temperature, clocks-event reasons, PCIe; limits.
-
-Each answer lands in one buffer (`CallBlock`). A call that a card does not support is tried once.
-"""
+"""What a card's plain calls say: use, memory, clocks, temperature, clocks-event reasons, PCIe; limits."""
 
 import ctypes
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from otel_attrib.collector.agent.source import Series, series
-from otel_attrib.collector.sources.nvml_block import CallBlock, Gone
+from otel_attrib.collector.sources.nvml_calls import Calls
 from otel_attrib.collector.sources.nvml_card import Card, throttle_fields
 from otel_attrib.collector.sources.nvml_columns import Columns, Named
 from otel_attrib.collector.sources.nvml_library import Library
-from otel_attrib.collector.sources.nvml_outputs import Outputs
 from otel_attrib.collector.sources.nvml_throttle import HELD_DOWN
 
 __all__ = ["Clocks", "Levels", "Limits"]
 
 _GRAPHICS_SENSOR: Final = 0
-_MEMORY_V2, _TEMPERATURE_V1 = 0x02000028, 0x0100000C
-"""Versions of the structures, their size among them; older bindings do not name them all."""
+_TEMPERATURE_V1: Final = 0x0100000C
+"""Version of the structure, its size in it; older bindings do not name it."""
 _SM, _MEMORY = 1, 2
 _PERCENT: Final = 0.01
 _MILLI: Final = 0.001
 
 
-class _Calls:
-    """Calls of all cards and their outputs: what the three below share."""
-
-    def __init__(self, library: Library, cards: Sequence[Card]) -> None:
-        """Ask each card once for everything; keep what it answers."""
-        self._library = library
-        self._block = CallBlock(sum(1 + len(card.instances) for card in cards))
-        self._outputs = Outputs()
-        for card in cards:
-            self._add_card(card)
-        self._block.seal()
-        self._outputs.seal()
-
-    def _add_card(self, card: Card) -> None:
-        raise NotImplementedError
-
-    @property
-    def gone(self) -> list[Gone]:
-        """Cards that said that they are gone."""
-        return self._block.gone
-
-    def read(self, now: float) -> list[Columns]:
-        """Return what all cards say; `now` is not needed: these are levels."""
-        self._block.read()
-        return [self._outputs.columns(self._block)]
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-    def _number(
-        self, card: Card, name: str, before: tuple[Any, ...] = (), wide: bool = False, handle: Any = None
-    ) -> int | None:
-        """Make a call that writes one number; return its column, None where the card lacks it."""
-        place = self._structure(card, name, [(0, wide)], 2, before=before, handle=handle)
-        return place[0] if place else None
-
-    def _structure(
-        self,
-        card: Card,
-        name: str,
-        members: Sequence[tuple[int, bool]],
-        words: int,
-        head: Sequence[int] = (),
-        before: tuple[Any, ...] = (),
-        handle: Any = None,
-    ) -> list[int] | None:
-        """Make a call that fills `words` words; return the columns of `members` (place, 64 bits)."""
-        function = self._library.function(name)
-        if function is None:
-            return None
-        reference, place = self._block.room(words, head)
-        arguments = (card.handle if handle is None else handle, *before, reference)
-        if function(*arguments) != 0:  # a card that is gone is noticed by what it answered before
-            return None
-        columns = [self._block.column(place + at, wide) for at, wide in members]
-        self._block.add(card.index, function, arguments, columns)
-        return columns
-
-    def _out(self, card: Card, key: str, column: int | None, factor: float = 1.0) -> None:
-        if column is not None:
-            self._outputs.add(series(key, card.device), column, factor)
-
-    def _memory(
-        self, card: Card, handle: Any, device: str, wanted: Sequence[tuple[str, int]], **more: str
-    ) -> None:
-        """Memory without what the driver reserves (second version), where the driver tells them apart."""
-        members = {"total": 2, "used": 8}
-        found = self._structure(
-            card,
-            "nvmlDeviceGetMemoryInfo_v2",
-            [(members[name], True) for name in members],
-            10,
-            (_MEMORY_V2,),
-            handle=handle,
-        ) or self._structure(card, "nvmlDeviceGetMemoryInfo", [(0, True), (4, True)], 6, handle=handle)
-        for key, column in wanted:
-            if found is not None:
-                self._outputs.add(series(key, device, **more), found[column])
-
-
-class Clocks(_Calls):
+class Clocks(Calls):
     """What changes within a request: the SM clock and what holds it down."""
 
     def __init__(self, library: Library, cards: Sequence[Card]) -> None:
@@ -136,7 +52,7 @@ class Clocks(_Calls):
             self._sampled.append((series("gpu_throttled", card.device), column))
 
 
-class Levels(_Calls):
+class Levels(Calls):
     """What a card says of the last second: use, memory, temperature, memory clock, PCIe link."""
 
     def _add_card(self, card: Card) -> None:
@@ -177,20 +93,17 @@ class Levels(_Calls):
             self._out(card, "gpu_energy", column, _MILLI)
 
 
-class Limits(_Calls):
+class Limits(Calls):
     """What seldom changes: highest clock and link, power limit, memory; error counts that no field tells."""
 
     def _add_card(self, card: Card) -> None:
-        outputs = self._outputs
         for key, name, before, factor in (
             ("gpu_clock_max", "nvmlDeviceGetMaxClockInfo", (ctypes.c_uint(_SM),), 1.0),
             ("gpu_power_limit", "nvmlDeviceGetEnforcedPowerLimit", (), _MILLI),
             ("pcie_generation_max", "nvmlDeviceGetMaxPcieLinkGeneration", (), 1.0),
             ("pcie_width_max", "nvmlDeviceGetMaxPcieLinkWidth", (), 1.0),
         ):
-            column = self._number(card, name, before)
-            if column is not None:
-                outputs.add(series(key, card.device), column, factor)
+            self._out(card, key, self._number(card, name, before), factor)
         named = {"slatag__gpu__uuid": card.uuid, "hw__name": card.name}
         self._memory(card, card.handle, card.device, [("gpu_memory_limit", 0)], **named)
         for part in card.instances:
@@ -204,10 +117,6 @@ class Limits(_Calls):
             if (field, 0) in card.answers:
                 continue
             before = (ctypes.c_uint(kind), ctypes.c_uint(0))
-            column = self._number(card, "nvmlDeviceGetTotalEccErrors", before, wide=True)
-            if column is not None:
-                self._outputs.add(series(key, card.device), column)
+            self._out(card, key, self._number(card, "nvmlDeviceGetTotalEccErrors", before, wide=True))
         if (94, 0) not in card.answers:
-            column = self._number(card, "nvmlDeviceGetPcieReplayCounter")
-            if column is not None:
-                self._outputs.add(series("pcie_replays", card.device), column)
+            self._out(card, "pcie_replays", self._number(card, "nvmlDeviceGetPcieReplayCounter"))

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from otel_attrib.collector.sources.clock import KernelClock, read_kernel_clock
 from otel_attrib.doctor import clock
 from otel_attrib.doctor.check import Surroundings
 
@@ -24,14 +25,23 @@ def test_clock_that_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "level", "text"),
-    [(0x0040, "WARN", "not synchronised"), (0x0001, "OK", "2.5 ms"), (None, "OK", "not visible")],
+    ("told", "level", "text"),
+    [
+        (KernelClock(False, 0.0025, 0.0), "WARN", "not synchronised"),
+        (KernelClock(True, 0.0025, 0.0), "OK", "2.5 ms"),
+        (OSError(1, "forbidden"), "OK", "not visible"),
+    ],
     ids=["unsynchronised", "synchronised", "unknown"],
 )
-def test_ntp(monkeypatch: pytest.MonkeyPatch, status: int | None, level: str, text: str) -> None:
-    """STA_UNSYNC of adjtimex(2) tells whether offsets between hosts are known."""
-    state = None if status is None else clock._Timex(status=status, maxerror=2500)
-    monkeypatch.setattr(clock, "_adjtimex", lambda: state)
+def test_ntp(monkeypatch: pytest.MonkeyPatch, told: KernelClock | OSError, level: str, text: str) -> None:
+    """What the kernel says tells whether offsets between hosts are known."""
+
+    def ask() -> KernelClock:
+        if isinstance(told, OSError):
+            raise told
+        return told
+
+    monkeypatch.setattr(clock, "read_kernel_clock", ask)
     (found,) = clock.synchronised(Surroundings())
 
     assert level == found.level
@@ -40,7 +50,4 @@ def test_ntp(monkeypatch: pytest.MonkeyPatch, status: int | None, level: str, te
 
 def test_kernel_is_read_without_rights() -> None:
     """adjtimex(2) fills the structure here, as it does for any user."""
-    state = clock._adjtimex()
-
-    assert state is not None
-    assert 0 <= state.maxerror <= 16_000_000 + 1_000_000
+    assert 0 <= read_kernel_clock().most <= 16 + 1

@@ -13,6 +13,7 @@
 #include <uapi/linux/in.h>
 #include <linux/socket.h>
 #include <linux/tcp.h>
+#include "tcp_socket.h"
 
 #define PASS (-1) // TC_ACT_UNSPEC, and TCX_NEXT: no verdict of ours
 
@@ -120,41 +121,6 @@ int classify(struct __sk_buff *skb)
 		return of_tcp(skb, &end, ETH_HLEN + 40, stop);
 	}
 	return PASS;
-}
-
-// A field of one of the kernel's structs, where this kernel keeps it.
-#define FIELD(to, from, offset) bpf_probe_read_kernel(&(to), sizeof(to), (void *)((from) + (offset)))
-
-static inline u16 port_of(u64 socket)
-{
-	u16 port = 0;
-	FIELD(port, socket, SOCK_PORT);
-	return port;
-}
-
-// The peer's address; IPv4 stands as ::ffff:a.b.c.d.
-static inline void peer_of(u64 socket, u8 *address)
-{
-	u16 family = 0;
-	FIELD(family, socket, SOCK_FAMILY);
-	if (family == AF_INET) {
-		address[10] = address[11] = 0xff;
-		bpf_probe_read_kernel(address + 12, 4, (void *)(socket + SOCK_PEER));
-	} else {
-		bpf_probe_read_kernel(address, 16, (void *)(socket + SOCK_PEER6));
-	}
-}
-
-// Bytes of data in a packet that TCP is about to take: it begins with the TCP header.
-static inline u32 data_of(u64 packet)
-{
-	u32 length = 0;
-	u64 head = 0;
-	u8 words = 0;
-	FIELD(length, packet, PACKET_LENGTH);
-	FIELD(head, packet, PACKET_DATA);
-	FIELD(words, head, 12);
-	return length - (words >> 4) * 4;
 }
 
 // Which socket a flow's packets end in: known from its first data on, before anybody reads it.

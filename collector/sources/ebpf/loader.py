@@ -206,7 +206,8 @@ def _handed_over(tool: Tool, defines: Mapping[str, str | int], root: Path) -> Pr
 def _request(tool: Tool, defines: Mapping[str, str | int], root: Path) -> dict[str, object]:
     found, folder = headers(root), bcc_folder(root)
     also = found.also if found else ()
-    flags = [f"-D{name}={value}" for name, value in defines.items()] + [f"-I{path}" for path in also]
+    flags = [f"-D{name}={value}" for name, value in defines.items()]
+    flags += [f"-I{path}" for path in (*also, tool.source.parent)]
     return {
         "bcc": str(folder),
         "source": str(tool.source),

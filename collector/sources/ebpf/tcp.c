@@ -14,6 +14,7 @@
 
 #include <uapi/linux/ptrace.h>
 #include <linux/tcp.h>
+#include "tcp_socket.h"
 
 struct prefix {
 	u32 bits;
@@ -42,41 +43,6 @@ BPF_LPM_TRIE(tenants, struct prefix, u16, TENANTS_MOST);
 BPF_TABLE("lru_hash", u64, struct connection, connections, 16384);
 BPF_HASH(answered, struct flow, struct answers, 4096);
 BPF_HASH(resent, struct flow, u64, 4096);
-
-// A field of one of the kernel's structs, where this kernel keeps it.
-#define FIELD(to, from, offset) bpf_probe_read_kernel(&(to), sizeof(to), (void *)((from) + (offset)))
-
-static inline u16 port_of(u64 socket)
-{
-	u16 port = 0;
-	FIELD(port, socket, SOCK_PORT);
-	return port;
-}
-
-// The peer's address; IPv4 stands as ::ffff:a.b.c.d.
-static inline void peer_of(u64 socket, u8 *address)
-{
-	u16 family = 0;
-	FIELD(family, socket, SOCK_FAMILY);
-	if (family == AF_INET) {
-		address[10] = address[11] = 0xff;
-		bpf_probe_read_kernel(address + 12, 4, (void *)(socket + SOCK_PEER));
-	} else {
-		bpf_probe_read_kernel(address, 16, (void *)(socket + SOCK_PEER6));
-	}
-}
-
-// Bytes of data in a packet that TCP is about to take: it begins with the TCP header.
-static inline u32 data_of(u64 packet)
-{
-	u32 length = 0;
-	u64 head = 0;
-	u8 words = 0;
-	FIELD(length, packet, PACKET_LENGTH);
-	FIELD(head, packet, PACKET_DATA);
-	FIELD(words, head, 12);
-	return length - (words >> 4) * 4;
-}
 
 // Tenant of a socket's peer; 0: nobody's in particular.
 static inline u16 tenant_of(u64 socket)

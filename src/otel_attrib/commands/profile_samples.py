@@ -83,20 +83,9 @@ class _Maker:
     device: str
 
     def __call__(self, key: str, at_ns: int, value: float, *more: tuple[str, str]) -> Sample:
-        counter = registered(key)
-        return Sample(
-            ns=at_ns + self.place.base_ns,
-            node=self.place.node,
-            device=self.device,
-            service=self.place.service,
-            metric=counter.metric,
-            unit=counter.unit,
-            total=counter.kind == "total",
-            select=counter.select,
-            value=value,
-            known=True,
-            more=(*more, (names.PROFILE_ID, self.place.profile)),
-        )
+        where = (self.place.node, self.device, self.place.service)
+        said = (*more, (names.PROFILE_ID, self.place.profile))
+        return Sample.of(registered(key), at_ns + self.place.base_ns, where, value, said)
 
 
 def _totals(

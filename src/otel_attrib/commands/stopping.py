@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 __all__ = ["SIGNALS", "ends_at_once", "raises"]
@@ -21,18 +21,20 @@ def ends_at_once() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _end) for number in SIGNALS}
-    try:
+    with _handled_by(_end):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
 def raises() -> Iterator[None]:
     """Inside, both raise KeyboardInterrupt, so that what runs is ended in order."""
-    before = {number: signal.signal(number, _raise) for number in SIGNALS}
+    with _handled_by(_raise):
+        yield
+
+
+@contextmanager
+def _handled_by(own: Callable[..., None]) -> Iterator[None]:
+    before = {number: signal.signal(number, own) for number in SIGNALS}
     try:
         yield
     finally:

@@ -1,14 +1,13 @@
 """Clocks: durations come from the monotonic one, their place in time from the wall clock, in UTC."""
 
-import ctypes
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from otel_attrib.collector.sources.clock import read_kernel_clock
 from otel_attrib.doctor.check import Finding, Surroundings, check, ok, warn
 
 _EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
-_UNSYNCHRONISED = 0x0040  # STA_UNSYNC of adjtimex(2)
 _DRIFT = 0.005
 _SLEEP_S = 0.1
 
@@ -42,37 +41,16 @@ def rates(around: Surroundings) -> Iterator[Finding]:
 @check("NTP")
 def synchronised(around: Surroundings) -> Iterator[Finding]:
     """Whether the kernel's clock is disciplined, as adjtimex(2) tells."""
-    state = _adjtimex()
-    if state is None:
+    try:
+        told = read_kernel_clock()
+    except (OSError, AttributeError):
         yield ok("NTP", "state not visible here (spans of several hosts need it)")
-    elif state.status & _UNSYNCHRONISED:
+        return
+    if not told.synchronized:
         yield warn(
             "NTP",
             "the kernel's clock is not synchronised: offsets between hosts are unknown",
             "run chronyd, ntpd or systemd-timesyncd on the host",
         )
     else:
-        yield ok("NTP", f"synchronised, estimated error {state.maxerror / 1000:,.1f} ms at most")
-
-
-class _Timex(ctypes.Structure):
-    """struct timex of <sys/timex.h>, its head; the rest is padding for the kernel to write to."""
-
-    _fields_ = [
-        ("modes", ctypes.c_uint),
-        ("offset", ctypes.c_long),
-        ("freq", ctypes.c_long),
-        ("maxerror", ctypes.c_long),
-        ("esterror", ctypes.c_long),
-        ("status", ctypes.c_int),
-        ("rest", ctypes.c_byte * 256),
-    ]
-
-
-def _adjtimex() -> _Timex | None:
-    """Read the kernel's state; with modes 0 nothing is set and no right is needed."""
-    try:
-        state = _Timex()
-        return state if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(state)) >= 0 else None
-    except (OSError, AttributeError):
-        return None
+        yield ok("NTP", f"synchronised, estimated error {told.most * 1000:,.1f} ms at most")

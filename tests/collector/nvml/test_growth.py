@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from otel_attrib.collector.sources.nvml_pcie import link_bytes
 from otel_attrib.collector.sources.nvml_rates import Growth
+from otel_attrib.schema.pcie import link_bytes
 
 WRAP = 2**32
 

@@ -21,6 +21,7 @@ demo: init ## a real vLLM, two real faults, the answer; from the recording with 
 test: init ## all tests, the real vLLM among them; ARGS goes to pytest
 	@bash $(VLLM) || test $$? = 3
 	@bash scripts/ebpf.sh
+	@bash scripts/services.sh
 	@OTEL_ATTRIB_TEST_VLLM=1 $(BIN)/python -m pytest $(ARGS)
 
 lint: init ## ruff

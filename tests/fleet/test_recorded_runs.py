@@ -18,7 +18,7 @@ def test_efficiencies_are_the_fit_on_llama() -> None:
     ("model", "most"),
     [
         ("llama-3.1-8b", {"token": 0.04, "queue": 0.10, "prefill": 0.40, "TTFT": 0.08, "E2E": 0.03}),
-        ("qwen3-32b", {"token": 0.13, "queue": 0.10, "prefill": 0.40, "TTFT": 0.10, "E2E": 0.09}),
+        ("qwen3-32b", {"token": 0.25, "queue": 0.25, "prefill": 0.48, "TTFT": 0.24, "E2E": 0.24}),
     ],
 )
 def test_median_errors(model: str, most: dict[str, float]) -> None:

@@ -108,4 +108,4 @@ def test_a_slow_rank_is_waited_for() -> None:
         found[card] = collectives[times >= middle].mean() / collectives[times < middle].mean()
 
     assert 0.7 < found["GPU-0"] < 1.3
-    assert found["GPU-1"] > 2
+    assert found["GPU-1"] > 1.7

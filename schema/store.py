@@ -94,6 +94,10 @@ class Store:
         with self._client() as client:
             client.insert_arrow(table, data, settings={"async_insert": 0})
 
+    def new_client(self) -> "Client":
+        """One more client of this database, outside the pool: whoever asks for it closes it."""
+        return self._make()
+
     def close(self) -> None:
         """Close every client; the last one gives the embedded path free."""
         with self._lock:

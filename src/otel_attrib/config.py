@@ -93,6 +93,12 @@ def _switch(value: object) -> bool:
     return word in ("on", "true", "1", "yes")
 
 
+def _log_format(value: object) -> str:
+    if value not in ("text", "json"):
+        raise ValueError("give text or json")
+    return str(value)
+
+
 def _share(value: object) -> float:
     text = str(value).strip()
     try:
@@ -167,6 +173,20 @@ class Settings:
     query_threads: int = _is(4, _count, "queries of `clickhouse_port` at a time")
     query_seconds: float = _is(60.0, _seconds, "longest query of `clickhouse_port`", "60s")
     query_memory: int = _is(512 << 20, size, "bytes one query of `clickhouse_port` may use", "512MiB")
+    tokens: str = _is("", _text, "TOML file of the API's bearer tokens (`otel-attrib tokens`); empty: none")
+    api_open: bool = _is(
+        False, _switch, "on: without `tokens`, whoever reaches a `host` beyond loopback is an admin", "off"
+    )
+    api_hosts: tuple[str, ...] = _is(
+        (), _list, "host names by which the HTTP port may be asked, beside its own address and loopback's", ""
+    )
+    api_seconds: float = _is(30.0, _seconds, "longest statement of one question to the API, then 504", "30s")
+    api_rows: int = _is(100_000_000, _count, "rows that one statement of the API may read, then 413")
+    api_memory: int = _is(512 << 20, size, "bytes that one statement of the API may use, then 413", "512MiB")
+    api_threads: int = _is(4, _count, "questions of the API at a time")
+    api_waiting: int = _is(100, _count, "questions of the API that may wait for their turn, then 429")
+    api_listeners: int = _is(100, _count, "listeners of `/api/v1/live` at a time, then 429")
+    log_format: str = _is("text", _log_format, "`json`: one object a line, with trace_id and span_id")
     stop_seconds: float = _is(20.0, _seconds, "longest wait for the store when stopping", "20s")
     agent: bool = _is(True, _switch, "off: `up` does not read this machine's counters", "on")
     agent_sources: tuple[str, ...] = _is((), _list, "what the agent reads; empty: all there is", "")

@@ -1,0 +1,85 @@
+"""A store whose every statement carries limits: time, rows read, memory, threads.
+
+They are settings of the clients, so the engine itself holds them, whether it runs here or on a server.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from otel_attrib.analytics.service.problem import OverLimit
+from otel_attrib.errors import StoreError
+from otel_attrib.schema.store import Store
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
+
+__all__ = ["BoundedStore", "Limits"]
+
+# ClickHouse's codes: TIMEOUT_EXCEEDED and its kin, TOO_MANY_ROWS and its kin, MEMORY_LIMIT_EXCEEDED.
+_TIME, _ROWS, _MEMORY = (159, 160, 209), (158, 307, 396), (241,)
+_NARROW = "take a shorter window or span, a longer step, fewer dimensions in `by`, or choose with `where`"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one statement may cost: seconds, rows read, bytes of memory, threads."""
+
+    seconds: float
+    rows: int
+    memory: int
+    threads: int = 1
+
+    def settings(self) -> dict[str, Any]:
+        """The same as ClickHouse settings."""
+        return {
+            "max_execution_time": self.seconds,
+            "max_rows_to_read": self.rows,
+            "read_overflow_mode": "throw",
+            "timeout_overflow_mode": "throw",
+            "max_memory_usage": self.memory,
+            "max_threads": self.threads,
+        }
+
+
+class BoundedStore(Store):
+    """Another store's database through clients of its own, on each of which the limits stand."""
+
+    def __init__(self, inner: Store, limits: Limits) -> None:
+        """Put `limits` on whatever is asked here."""
+        super().__init__(inner.dsn, lambda: _with_limits(inner.new_client(), limits))
+        self.limits = limits
+
+    @contextmanager
+    def _client(self) -> Iterator["Client"]:
+        with _over(self.limits), super()._client() as client:
+            yield client
+
+
+def _with_limits(client: "Client", limits: Limits) -> "Client":
+    for name, value in limits.settings().items():
+        client.set_client_setting(name, value)
+    return client
+
+
+@contextmanager
+def _over(limits: Limits) -> Iterator[None]:
+    try:
+        yield
+    except StoreError as fault:
+        told = _told(limits, fault.code)
+        if told is None:
+            raise
+        raise told from fault
+
+
+def _told(limits: Limits, code: int | None) -> OverLimit | None:
+    if code in _TIME:
+        return OverLimit(f"a statement took longer than api_seconds ({limits.seconds:g} s): {_NARROW}", 504)
+    if code in _ROWS:
+        return OverLimit(f"a statement would read more than api_rows ({limits.rows:,} rows): {_NARROW}", 413)
+    if code in _MEMORY:
+        mib = limits.memory / (1 << 20)
+        return OverLimit(f"a statement needs more than api_memory ({mib:,.0f} MiB): {_NARROW}", 413)
+    return None

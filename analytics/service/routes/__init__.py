@@ -1,0 +1,10 @@
+"""The routes of the service, one module a noun; each has a `router`, listed here."""
+
+from fastapi import APIRouter
+
+from otel_attrib.analytics.service.routes import quantiles
+
+__all__ = ["ROUTERS"]
+
+# All stand under /api/v1.
+ROUTERS: tuple[APIRouter, ...] = (quantiles.router,)

@@ -1,6 +1,7 @@
 """What the service says of itself: `/api/v1/status`, `/metrics`, `/healthz`, `/readyz`."""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -12,24 +13,29 @@ from starlette.routing import Route
 from otel_attrib import __version__
 from otel_attrib.collector.counters import Counters
 
-__all__ = ["ANY_HOST", "status_app"]
+__all__ = ["ANY_HOST", "status_app", "status_for"]
 
 ANY_HOST = ("0.0.0.0", "::")
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
+def status_for(
+    host: str, addresses: Mapping[str, str], database: str, counters: Mapping[str, float]
+) -> dict[str, Any]:
+    """The body of /api/v1/status for who asks at `host`: addresses, the store's database, counters."""
+    seen = {name: _seen_from(host, address) for name, address in addresses.items()}
+    return {"version": __version__, **seen, "database": database, "counters": dict(counters)}
+
+
 def status_app(
     addresses: Mapping[str, str], database: str, counters: Counters, trouble: Callable[[], str]
 ) -> Starlette:
-    """The application of the HTTP port; `trouble` says why the service is not ready, or nothing."""
+    """The least that the HTTP port answers; `trouble` says why the service is not ready, or nothing."""
 
     def status(request: Request) -> Response:
         """Addresses, the store's database, and every counter that is not 0."""
         host = request.url.hostname or "127.0.0.1"
-        seen = {name: _seen_from(host, address) for name, address in addresses.items()}
-        return JSONResponse(
-            {"version": __version__, **seen, "database": database, "counters": counters.totals()}
-        )
+        return JSONResponse(status_for(host, addresses, database, counters.totals()))
 
     def metrics(_: Request) -> Response:
         """Every counter in Prometheus' text format."""

@@ -14,10 +14,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from starlette.types import ASGIApp
 
 from otel_attrib.collector.agent.inside import Inside
 from otel_attrib.collector.agent.node import NodeAgent
@@ -35,28 +37,71 @@ from otel_attrib.collector.store_link import StoreLink
 from otel_attrib.collector.writer import Writer
 from otel_attrib.config import Settings
 from otel_attrib.schema.dsn import MEMORY, Dsn, default_dsn, parse_dsn
+from otel_attrib.schema.store import Store
 
-__all__ = ["Ready", "serve"]
+__all__ = ["Beside", "Face", "Inner", "Ready", "serve", "status_face"]
 
 _log = logging.getLogger(__name__)
 
 # What an engine that hangs cannot stop comes this long after `stop_seconds`: first with a word in the log.
 _LAST_WORD_SECONDS, _ALARM_SECONDS = 5.0, 10
 
-# What the agent has to read and send its last when the service stops.
+# What the agent has to read and send its last when the service stops, and what stands beside it to end.
 _AGENT_SECONDS = 2.0
+_BESIDE_SECONDS = 2.0
 
 # Called once with the addresses by name: otlp_grpc, otlp_http, clickhouse, http.
 Ready = Callable[[Mapping[str, str]], None]
 
 
-def serve(settings: Settings, ready: Ready) -> None:
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """What the service has, for the application of its HTTP port and for what lives beside it.
+
+    `store` gives the open store or raises `StoreError`; `trouble` says why it does not answer, or nothing;
+    `addresses` are the ports by name, as `Ready` gets them.
+    """
+
+    settings: Settings
+    store: Callable[[], Store]
+    trouble: Callable[[], str]
+    database: str
+    counters: Counters
+    addresses: Mapping[str, str]
+
+
+class Beside(Protocol):
+    """Something that lives as long as the service does."""
+
+    def start(self) -> None:
+        """Begin; called once every port answers."""
+
+    def stop(self, seconds: float) -> None:
+        """End within `seconds`; called in a thread, before the ports close."""
+
+
+Face = Callable[[Inner], ASGIApp]
+"""Makes the application of the HTTP port."""
+
+
+def status_face(inner: Inner) -> ASGIApp:
+    """Status, counters and health alone."""
+    return status_app(inner.addresses, inner.database, inner.counters, inner.trouble)
+
+
+def serve(
+    settings: Settings,
+    ready: Ready,
+    face: Face = status_face,
+    beside: Sequence[Callable[[Inner], Beside]] = (),
+) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was accepted.
 
-    From the signal on the process has `stop_seconds` and a few more: then it is ended, whatever hangs.
+    `face` makes what the HTTP port answers with; `beside` make what lives as long as the service. From the
+    signal on the process has `stop_seconds` and a few more: then it is ended, whatever hangs.
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, ready))
+        runner.run(_serve(settings, ready, face, beside))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -79,7 +124,9 @@ class _Parts:
     receiver: Receiver
 
 
-async def _serve(settings: Settings, ready: Ready) -> None:
+async def _serve(
+    settings: Settings, ready: Ready, face: Face, beside: Sequence[Callable[[Inner], Beside]]
+) -> None:
     stopped = _on_signals(settings.stop_seconds)
     dsn = parse_dsn(settings.dsn or default_dsn())
     with ExitStack() as stack:
@@ -88,6 +135,9 @@ async def _serve(settings: Settings, ready: Ready) -> None:
         queries = parts.link.clickhouse(settings, parts.counters) if dsn.embedded else None
         grpc_server, grpc_port = await listen(parts.receiver, settings)
         listeners, addresses = _listeners(settings, parts, queries, sockets, grpc_port)
+        inner = _inner(settings, parts, addresses)
+        listeners.append(Listener(face(inner), sockets["http"]))
+        living = [make(inner) for make in beside]
         agent = _agent(settings, parts.receiver) if settings.agent else None
         try:
             for listener in listeners:
@@ -97,16 +147,32 @@ async def _serve(settings: Settings, ready: Ready) -> None:
             # What is alive now stays: the collector of cycles need not look at it again.
             gc.freeze()
             ready(addresses)
+            for each in living:
+                each.start()
             if agent:
                 agent.start()
             await stopped.wait()
         finally:
+            await _end_beside(living)
             if agent:
                 await _within(
                     _AGENT_SECONDS + 1, "ending the agent", asyncio.to_thread(agent.stop, _AGENT_SECONDS)
                 )
             parts.receiver.stop()
             await _stop(parts, queries, (grpc_server.stop(5), *(each.stop() for each in listeners)), settings)
+
+
+async def _end_beside(living: Sequence[Beside]) -> None:
+    """End all of them at once, whether or not they began; one that fails holds nothing up."""
+
+    async def end(each: Beside) -> None:
+        try:
+            await asyncio.to_thread(each.stop, _BESIDE_SECONDS)
+        except Exception:
+            _log.exception("ending %s failed", type(each).__name__)
+
+    ends = asyncio.gather(*(end(each) for each in living))
+    await _within(_BESIDE_SECONDS + 1, "ending what is beside the service", ends)
 
 
 async def _stop(
@@ -212,9 +278,12 @@ def _listeners(
         listeners.append(Listener(queries, sockets["clickhouse"]))
         addresses["clickhouse"] = f"http://{host}:{listeners[-1].port}"
     addresses["http"] = f"http://{host}:{sockets['http'].getsockname()[1]}"
-    status = status_app(addresses, parts.link.dsn.database, parts.counters, parts.link.trouble)
-    listeners.append(Listener(status, sockets["http"]))
     return listeners, addresses
+
+
+def _inner(settings: Settings, parts: _Parts, addresses: Mapping[str, str]) -> Inner:
+    link = parts.link
+    return Inner(settings, link.store, link.trouble, link.dsn.database, parts.counters, addresses)
 
 
 def _drain(parts: _Parts, seconds: float) -> None:

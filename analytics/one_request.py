@@ -20,6 +20,7 @@ from otel_attrib.analytics.columns import Floats, Rows
 from otel_attrib.analytics.fetch import fetch_period
 from otel_attrib.analytics.filters import DIMENSIONS, Filter
 from otel_attrib.analytics.metric import METRICS, OUTSIDE, Metric, metric_named
+from otel_attrib.analytics.one_request_text import headline
 from otel_attrib.analytics.peers import Peers, peers_of
 from otel_attrib.analytics.period import NO_TABLE, Period, rows_of
 from otel_attrib.analytics.statement import statement
@@ -73,7 +74,7 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": SCHEMA, "headline": headline(self), **asdict(self)}
 
 
 def explain_trace(store: Store, name: str, metric: str = "ttft", around: timedelta = AROUND) -> Explanation:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
-from otel_attrib.analytics.one_request import Explanation, StageExcess
 from otel_attrib.analytics.peers import LEAST_PEERS
+
+if TYPE_CHECKING:
+    from otel_attrib.analytics.one_request import Explanation, StageExcess
 
 __all__ = ["headline", "lines"]
 
@@ -14,7 +17,7 @@ MATTERS = 0.05  # of the excess
 UNUSUAL = 3.0
 
 
-def lines(told: Explanation) -> list[str]:
+def lines(told: "Explanation") -> list[str]:
     """Return everything about it."""
     text = [headline(told), ""]
     text += wrap(f"beside   {told.peers:,} requests: {told.who}", WIDTH, subsequent_indent=" " * 9)
@@ -22,7 +25,7 @@ def lines(told: Explanation) -> list[str]:
     return [*text, "", *_table(told)] if told.enough else text
 
 
-def headline(told: Explanation) -> str:
+def headline(told: "Explanation") -> str:
     """Return the answer: how much slower than requests like it, and the stages that made it so."""
     title = told.metric.upper()
     if not told.enough or told.excess_ms is None or told.typical_ms is None:
@@ -37,7 +40,7 @@ def headline(told: Explanation) -> str:
     return _fit(f"{title} {_ms(told.own_ms)} ms, {_signed(told.excess_ms)} than usual", words)
 
 
-def _slow(told: Explanation) -> bool:
+def _slow(told: "Explanation") -> bool:
     """Return whether it is slower than nine in ten of its peers, by 5 % at least."""
     excess, typical = told.excess_ms or 0.0, told.typical_ms or 0.0
     return (told.slower_than or 0.0) >= 0.9 and excess > 0.05 * typical
@@ -50,7 +53,7 @@ def _fit(start: str, words: list[str]) -> str:
     return f"{start}: {', '.join(words)}" if words else start
 
 
-def _table(told: Explanation) -> Iterator[str]:
+def _table(told: "Explanation") -> Iterator[str]:
     yield f"{'stage':<18}{'ms':>11}{'usual':>11}{'more':>11}{'z':>8}"
     for line in told.stages:
         yield from _line(line)
@@ -59,7 +62,7 @@ def _table(told: Explanation) -> Iterator[str]:
     yield f"{told.metric.upper():<18}" + "".join(f"{number:>11}" for number in numbers)
 
 
-def _line(line: StageExcess) -> Iterator[str]:
+def _line(line: "StageExcess") -> Iterator[str]:
     if line.own_ms is None or line.typical_ms is None:
         yield f"{line.stage:<18}{_ms(line.own_ms):>11}{_ms(line.typical_ms):>11}{'not observed':>19}"
     else:

@@ -12,6 +12,7 @@ from typing import Any
 
 from otel_attrib.analytics.findings import Evidence, LayerLine, SliceLine
 from otel_attrib.analytics.golden import golden_formula
+from otel_attrib.analytics.headline import sentence
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.metric import OUTSIDE, Metric
 from otel_attrib.analytics.verdict import RULE, Verdict
@@ -144,6 +145,7 @@ class Report:
         return {
             "schema": SCHEMA,
             "verdict": self.verdict.word,
+            "headline": sentence(self),
             "metric": self.metric.name,
             "quantile": self.level,
             "definition": self.metric.definition,

@@ -13,13 +13,14 @@ from otel_attrib.analytics.findings import SliceLine
 from otel_attrib.analytics.intervals import Estimate
 from otel_attrib.analytics.matrix import matrix_of
 from otel_attrib.analytics.report import Report
+from otel_attrib.analytics.report_text import render
 from otel_attrib.analytics.verdict import RULE
 from otel_attrib.schema.attributes import LAYERS
 
 CASES = "cause cause_set mix load global no_regression fell insufficient likely empty diff".split()
 KEYS = (
-    "schema verdict metric quantile definition baseline current delta_ms delta_ci_ms p_regression stages"
-    " layers workload_ms load_ms unexplained_ms slice evidence exemplars tail_accounting_ms deciding"
+    "schema verdict headline metric quantile definition baseline current delta_ms delta_ci_ms p_regression"
+    " stages layers workload_ms load_ms unexplained_ms slice evidence exemplars tail_accounting_ms deciding"
     " golden_ms matrix checks seed hash"
 )
 Make = Callable[..., Report]
@@ -33,6 +34,15 @@ def test_keys_are_the_same_for_every_verdict(case: Make, name: str) -> None:
     assert KEYS.split() == list(body)
     assert ("otel-attrib/why/1", case(name).verdict.word) == (body["schema"], body["verdict"])
     assert body == json.loads(json.dumps(body, allow_nan=False))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_headline_is_what_the_text_begins_with(case: Make, name: str) -> None:
+    """A page or an alert that shows `headline` says the same sentence as the command."""
+    body = case(name).as_dict()
+    text = render(case(name))
+
+    assert body["headline"] == " ".join(text.split(f"\n{body['verdict']}: ")[0].split())
 
 
 def test_the_shape_of_each_part(case: Make) -> None:

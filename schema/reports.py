@@ -7,20 +7,15 @@ record (scope `otel_attrib.watch`, event `otel_attrib.report`), which a view tur
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
-from urllib.error import URLError
-from urllib.request import ProxyHandler, Request, build_opener
+from datetime import datetime
 
 import pyarrow as pa
 
-from otel_attrib.errors import StoreError
-from otel_attrib.schema.service import service_status
+from otel_attrib.schema.log_record import LogRecord, microseconds, receiver_of, send_to_receiver
 from otel_attrib.schema.store import Store
 
 __all__ = ["ReportRow", "into_receiver", "into_store"]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 STAMP = pa.timestamp("us", "UTC")
 WORDS = ("incident", "state", "service", "model", "metric", "verdict", "layer", "report", "hash")
 SCOPE, EVENT = "otel_attrib.watch", "otel_attrib.report"
@@ -53,10 +48,8 @@ def into_store(store: Store) -> Callable[[ReportRow], None]:
 
 def into_receiver(url: str) -> Callable[[ReportRow], None]:
     """Return a way to write through the OTLP receiver of the service at `url`."""
-    address = str(service_status(url).get("otlp_http", "")).rstrip("/")
-    if not address:
-        raise StoreError(f"the service at {url} names no OTLP address: give --dsn to keep reports")
-    return lambda row: _send(f"{address}/v1/logs", _logs(row))
+    address = receiver_of(url, "reports")
+    return lambda row: send_to_receiver(address, _record(row), "report")
 
 
 def _table(row: ReportRow) -> pa.Table:
@@ -73,40 +66,12 @@ def _table(row: ReportRow) -> pa.Table:
     )
 
 
-def _logs(row: ReportRow) -> dict[str, Any]:
-    """Return an OTLP/JSON body of one record."""
+def _record(row: ReportRow) -> LogRecord:
     words: dict[str, str] = {name: getattr(row, name) for name in WORDS if name != "report"}
     words |= {
-        "onset_us": str(_microseconds(row.onset)),
+        "onset_us": str(microseconds(row.onset)),
         "quantile": repr(row.quantile),
         "where": json.dumps(row.where, ensure_ascii=False),
         "delta_ms": "" if row.delta_ms is None else repr(row.delta_ms),
     }
-    record = {
-        "timeUnixNano": str(_microseconds(row.time) * 1000),
-        "severityText": "WARN",
-        "eventName": EVENT,
-        "body": {"stringValue": row.report},
-        "attributes": _attributes(words),
-    }
-    resource = {"attributes": _attributes({"service.name": row.service})}
-    scope_logs = [{"scope": {"name": SCOPE}, "logRecords": [record]}]
-    return {"resourceLogs": [{"resource": resource, "scopeLogs": scope_logs}]}
-
-
-def _attributes(words: dict[str, str]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": {"stringValue": value}} for key, value in words.items()]
-
-
-def _microseconds(time: datetime) -> int:
-    return (time - EPOCH) // timedelta(microseconds=1)
-
-
-def _send(address: str, body: dict[str, Any], timeout_s: float = 10.0) -> None:
-    request = Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    # A proxy set for the internet must not be asked for this machine.
-    try:
-        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as answer:
-            answer.read()
-    except (URLError, OSError) as fault:
-        raise StoreError(f"the receiver at {address} did not take the report: {fault}") from fault
+    return LogRecord(row.time, SCOPE, EVENT, row.report, words, row.service, "WARN")

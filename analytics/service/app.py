@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 
 from otel_attrib import __version__
-from otel_attrib.analytics.service.ask import Desk
 from otel_attrib.analytics.service.bounded import Limits
+from otel_attrib.analytics.service.desk import Desk
 from otel_attrib.analytics.service.door import Door
 from otel_attrib.analytics.service.health import add_health
+from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.problem import add_problem_handlers
 from otel_attrib.analytics.service.routes import ROUTERS
 from otel_attrib.config import Settings
@@ -42,7 +43,8 @@ def service_app(settings: Settings, behind: Behind) -> FastAPI:
     """The application over `behind`."""
     app = FastAPI(title="otel-attrib", version=__version__, docs_url=None, redoc_url=None)
     app.state.door = Door(settings)
-    app.state.desk = Desk(behind.store, _limits(settings), settings.api_threads, settings.api_waiting)
+    app.state.meters = meters = Meters()
+    app.state.desk = Desk(behind.store, _limits(settings), settings.api_threads, settings.api_waiting, meters)
     app.state.behind = behind
     add_problem_handlers(app)
     add_health(app, behind)

@@ -3,6 +3,8 @@
 They are settings of the clients, so the engine itself holds them, whether it runs here or on a server.
 """
 
+import logging
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
 __all__ = ["BoundedStore", "Limits"]
+
+_log = logging.getLogger(__name__)
+_KILL = "KILL QUERY WHERE Settings['log_comment'] = {name:String} ASYNC"
 
 # ClickHouse's codes: TIMEOUT_EXCEEDED and its kin, TOO_MANY_ROWS and its kin, MEMORY_LIMIT_EXCEEDED.
 _TIME, _ROWS, _MEMORY = (159, 160, 209), (158, 307, 396), (241,)
@@ -44,23 +49,43 @@ class Limits:
 
 
 class BoundedStore(Store):
-    """Another store's database through clients of its own, on each of which the limits stand."""
+    """Another store's database through clients of its own, on each of which the limits stand.
+
+    Each client has a name, which the engine shows with its statement and by which `kill` ends it.
+    """
 
     def __init__(self, inner: Store, limits: Limits) -> None:
         """Put `limits` on whatever is asked here."""
-        super().__init__(inner.dsn, lambda: _with_limits(inner.new_client(), limits))
+        super().__init__(inner.dsn, self._named)
         self.limits = limits
+        self._inner = inner
+        self._prefix = f"otel-attrib-{secrets.token_hex(6)}"
+        self._names: dict[int, str] = {}
+
+    @contextmanager
+    def client(self) -> Iterator[tuple["Client", str]]:
+        """A client of the pool for one statement, and its name."""
+        with self._client() as client:
+            yield client, self._names[id(client)]
+
+    def kill(self, name: str) -> None:
+        """End what the client of this name is running; a server that does not allow it ends it in time."""
+        try:
+            self._inner.command(_KILL, {"name": name})
+        except StoreError as fault:
+            _log.debug("a statement that nobody waits for goes on until its limit: %s", fault)
 
     @contextmanager
     def _client(self) -> Iterator["Client"]:
         with _over(self.limits), super()._client() as client:
             yield client
 
-
-def _with_limits(client: "Client", limits: Limits) -> "Client":
-    for name, value in limits.settings().items():
-        client.set_client_setting(name, value)
-    return client
+    def _named(self) -> "Client":
+        client = self._inner.new_client()
+        name = self._names[id(client)] = f"{self._prefix}-{len(self._names)}"
+        for setting, value in (*self.limits.settings().items(), ("log_comment", name)):
+            client.set_client_setting(setting, value)
+        return client
 
 
 @contextmanager

@@ -78,6 +78,7 @@ def _at_least(role: Role, request: Request, given: HTTPAuthorizationCredentials 
     caller: Caller = request.app.state.door.caller(given.credentials if given else None)
     if not caller.may(role):
         raise Forbidden(f"this needs role {role}, and {caller.name} has role {caller.role}")
+    request.state.caller = caller
     return caller
 
 

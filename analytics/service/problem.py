@@ -1,13 +1,14 @@
 """Faults as RFC 9457 problems: one line of what was wrong and what to do, never a traceback."""
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from otel_attrib.errors import DataError, NotFound, OtelAttribError, StoreBusy, StoreError, UsageError
@@ -19,11 +20,14 @@ __all__ = [
     "TooBusy",
     "Unauthorized",
     "add_problem_handlers",
+    "log_unexpected",
     "problem",
+    "problem_body",
     "problem_of",
 ]
 
 PROBLEM = "application/problem+json"
+UNEXPECTED = "the service failed at this question; its log has the fault. Please report it as a bug"
 _log = logging.getLogger(__name__)
 
 
@@ -53,26 +57,28 @@ class OverLimit(OtelAttribError):
         self.status = status
 
 
-def problem(status: int, detail: str, headers: dict[str, str] | None = None, **more: Any) -> Response:
-    """One problem as a response; `more` stands beside the four members that each has."""
-    return JSONResponse(
-        {
-            "type": "about:blank",
-            "title": HTTPStatus(status).phrase,
-            "status": status,
-            "detail": detail,
-            **more,
-        },
-        status,
-        headers,
-        PROBLEM,
-    )
+def problem_body(status: int, detail: str) -> dict[str, Any]:
+    """The members of one problem."""
+    title = HTTPStatus(status).phrase
+    return {"type": "about:blank", "title": title, "status": status, "detail": detail}
 
 
-def problem_of(fault: OtelAttribError) -> Response:
-    """The problem that one of our faults is told as."""
-    status, headers = _status(fault)
-    return problem(status, str(fault), headers)
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """One problem as a response."""
+    return JSONResponse(problem_body(status, detail), status, headers, PROBLEM)
+
+
+def problem_of(fault: Exception) -> Response:
+    """The problem that a fault is told as; one that is not ours says nothing of itself."""
+    if isinstance(fault, OtelAttribError):
+        status, headers = _status(fault)
+        return problem(status, str(fault), headers)
+    return problem(500, UNEXPECTED)
+
+
+def log_unexpected(what: str, fault: Exception) -> None:
+    """Put a fault that is not the caller's into the log, whole."""
+    _log.error("%s failed", what, exc_info=fault)
 
 
 def _status(fault: OtelAttribError) -> tuple[int, dict[str, str]]:
@@ -93,11 +99,11 @@ def add_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(OtelAttribError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _unexpected)
 
 
 async def _ours(_: Request, fault: Exception) -> Response:
-    assert isinstance(fault, OtelAttribError)
     return problem_of(fault)
 
 
@@ -114,8 +120,13 @@ async def _http(_: Request, fault: Exception) -> Response:
     return problem(fault.status_code, str(fault.detail), dict(fault.headers or {}))
 
 
+async def _gone(_: Request, __: Exception) -> Response:
+    """Nobody reads this answer; its status is for the log and the counters, as other servers have it."""
+    return Response(status_code=499)
+
+
 async def _unexpected(request: Request, fault: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=fault)
+    log_unexpected(f"{request.method} {request.url.path}", fault)
     return problem(
         500, "the service failed at this question; its log has the fault. Please report it as a bug"
     )

@@ -3,11 +3,9 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.quantiles_object import ask_quantiles
-from otel_attrib.analytics.service.answer import encode, respond
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
 from otel_attrib.analytics.service.parameters import At, By, Metric, Quantile, Where
@@ -19,7 +17,6 @@ router = APIRouter(tags=["latency"])
 
 @router.get("/quantiles", operation_id="quantiles", summary="Sliding P99 (or any quantile) of a latency")
 async def quantiles(
-    request: Request,
     ask: Asks,
     caller: Reader,
     metric: Metric = "ttft",
@@ -41,11 +38,6 @@ async def quantiles(
 ) -> Response:
     """Numbers from 10 s states, within 1 % of the value at their rank (TBT 2 %)."""
     chosen = caller.filter(where)
-    return respond(
-        request,
-        await ask(
-            lambda store: encode(
-                ask_quantiles(store, metric, quantile, window, step, last, by, chosen, at, exact)
-            )
-        ),
+    return await ask.told(
+        lambda store: ask_quantiles(store, metric, quantile, window, step, last, by, chosen, at, exact)
     )

@@ -201,6 +201,7 @@ class Settings:
     scrape: tuple[str, ...] = _is(
         (), _list, "Prometheus pages that the agent reads too, such as `http://127.0.0.1:9400`", ""
     )
+    slo: str = _is("", _text, "OpenSLO file, or folder of them, with the service level objectives")
     scrape_token: str = _is("", _text, "bearer token sent to the pages of `scrape`; empty: none", secret=True)
 
     def __post_init__(self) -> None:

@@ -191,6 +191,15 @@ SOURCE = _add(
     "one counts, they are never added",
 )
 
+# How many requests it stands for.
+SAMPLE_WEIGHT = _add(
+    "slatag.sample.weight",
+    "double",
+    "{request}",
+    "How many requests this one stands for, where others like it were sampled away; absent: what the trace "
+    "state says (W3C th), else 1",
+)
+
 # Where the time went.
 FIRST_BYTE_LATENCY_US = _add(
     "slatag.first_byte_latency_us",

@@ -2,9 +2,9 @@
 
 A file is plain SQL. `$name` stands for a parameter of the layout or for a file of `fragments/`, which
 holds an expression that several statements share; a line with `$ttl_days` falls away when rows are
-kept for ever; a file that begins with `-- only with a cluster` is for clusters. One that begins with
-`-- repeatable` makes views, which hold no rows: it runs again whenever it has changed. `$counters` is the
-registry of counters.
+kept for ever; a file, or one statement, that begins with `-- only with a cluster` is for clusters.
+A file that begins with `-- repeatable` makes views, which hold no rows: it runs again whenever it has
+changed. `$counters` is the registry of counters.
 """
 
 import re
@@ -49,7 +49,8 @@ class Migration:
         """What to run, in order; nothing where the file is for clusters and the layout is not."""
         if self.text.startswith(_CLUSTER_ONLY) and not layout.cluster:
             return []
-        return [part for part in map(str.strip, _STATEMENT_END.split(self._filled(layout))) if part]
+        parts = map(str.strip, _STATEMENT_END.split(self._filled(layout)))
+        return [part for part in parts if part and (layout.cluster or not part.startswith(_CLUSTER_ONLY))]
 
     def ttls(self, layout: Layout) -> list[tuple[str, str]]:
         """The tables whose rows expire, each with the expression that says when."""

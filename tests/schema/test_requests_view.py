@@ -113,6 +113,7 @@ ROW: dict[str, Any] = {
     "batch_size_mean": 2.5,
     "kv_usage_max": 0.25,
     "waiting_max": 6,
+    "weight": 1,
 }
 
 

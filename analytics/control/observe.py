@@ -1,0 +1,55 @@
+"""What the threshold loop looks at, from the store: the quantiles of the last periods and of all together.
+
+Numbers come from the 10 s states, within 1 % of the value at their rank; an objective on a dimension that
+states do not keep apart is read from the requests themselves.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from otel_attrib.analytics.control.decide import measured
+from otel_attrib.analytics.control.observed import Day, Observed
+from otel_attrib.analytics.control.rule import ThresholdRule
+from otel_attrib.analytics.filters import ROLLED_UP, Filter
+from otel_attrib.analytics.metric import metric_named
+from otel_attrib.analytics.quantiles import Sliding, slide
+from otel_attrib.analytics.windows import Window
+from otel_attrib.schema.store import Store
+
+__all__ = ["Seen", "last_end", "look"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Every period of the long look back, oldest first, empty ones too; and all of them as one."""
+
+    periods: tuple[Observed, ...]
+    day: Day
+
+
+def last_end(rule: ThresholdRule, now: datetime, lag_s: int = 30) -> datetime:
+    """Return the end of the newest period that is over, and whose requests had `lag_s` to be stored.
+
+    Periods begin at whole multiples of their length since 1970.
+    """
+    whole = int(now.timestamp() - lag_s) // rule.period_s * rule.period_s
+    return datetime.fromtimestamp(whole, UTC)
+
+
+def look(store: Store, rule: ThresholdRule, metric: str, level: float, where: Filter, end: datetime) -> Seen:
+    """Observe what ends at `end`, the end of a period."""
+    exact = any(name not in ROLLED_UP for name in where.names())
+
+    def ask(window: int, span: Window) -> Sliding:
+        return Sliding(metric_named(metric), level, window, rule.period_s, span, (), where, exact)
+
+    day = Window(end - timedelta(seconds=rule.day_s), end)
+    found = {point.end: point for point in slide(store, ask(rule.period_s, day))}
+    ends = [day.start + timedelta(seconds=rule.period_s * k) for k in range(1, rule.day_periods + 1)]
+    periods = tuple(
+        Observed(at, found[at].n, found[at].ms) if at in found else Observed(at, 0, None) for at in ends
+    )
+    newest = Window(end - timedelta(seconds=rule.period_s), end)
+    whole = [point for point in slide(store, ask(rule.day_s, newest)) if point.end == end]
+    n, ms = (whole[0].n, whole[0].ms) if whole else (0, None)
+    return Seen(periods, Day(n, ms, sum(measured(rule, level, p) for p in periods), rule.day_periods))

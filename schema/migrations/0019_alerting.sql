@@ -1,0 +1,96 @@
+-- How many requests took up to how long, ever: what /metrics shows as Prometheus' histograms, counted once when
+-- rows arrive, so that a scrape reads a few rows however many requests there are.
+-- Each map: the bound in µs that a time does not exceed (4294967295 where it exceeds all) → how many.
+-- The bounds are those of OpenTelemetry's GenAI server metrics and, between them, the usual limits of objectives;
+-- analytics/exposition/bounds.py has them too. roundDown finds the place in a sorted list; a bound is inclusive
+-- above, so both sides change their sign.
+-- What is counted is what OpenTelemetry counts: first tokens and tokens of requests that succeeded, the duration of
+-- every request. `requests` counts those without any time as well.
+-- No time and no time to live: counters only grow.
+-- ORDER BY: AggregatingMergeTree adds up rows with equal keys, and nothing else is asked of the table.
+CREATE TABLE IF NOT EXISTS latency_histogram$local $on_cluster
+(
+    service LowCardinality(String),
+    model LowCardinality(String),
+    operation LowCardinality(String),
+    engine LowCardinality(String),
+    tenant LowCardinality(String),
+    sla_class LowCardinality(String),
+    status LowCardinality(String),
+    error_type LowCardinality(String),
+    requests SimpleAggregateFunction(sum, UInt64),
+    ttft SimpleAggregateFunction(sumMap, Map(UInt32, UInt64)),
+    tpot SimpleAggregateFunction(sumMap, Map(UInt32, UInt64)),
+    tbt SimpleAggregateFunction(sumMap, Map(UInt32, UInt64)),
+    e2e SimpleAggregateFunction(sumMap, Map(UInt32, UInt64)),
+    ttft_us SimpleAggregateFunction(sum, Float64),
+    tpot_us SimpleAggregateFunction(sum, Float64),
+    tbt_us SimpleAggregateFunction(sum, Float64),
+    e2e_us SimpleAggregateFunction(sum, Float64)
+)
+ENGINE = ${replicated}AggregatingMergeTree
+ORDER BY (service, model, operation, engine, tenant, sla_class, status, error_type)
+SETTINGS non_replicated_deduplication_window = $window;
+
+-- only with a cluster
+CREATE TABLE IF NOT EXISTS latency_histogram $on_cluster AS latency_histogram_local
+ENGINE = Distributed('$cluster', currentDatabase(), 'latency_histogram_local', cityHash64(service));
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS latency_histogram_mv $on_cluster
+TO latency_histogram$local AS
+SELECT
+    service, model, operation, engine, tenant, sla_class, status, error_type, requests,
+    mapFromArrays(counted.ttft.1, counted.ttft.2) AS ttft,
+    mapFromArrays(counted.tpot.1, counted.tpot.2) AS tpot,
+    mapFromArrays(counted.tbt.1, counted.tbt.2) AS tbt,
+    mapFromArrays(counted.e2e.1, counted.e2e.2) AS e2e,
+    ttft_us, tpot_us, tbt_us, e2e_us
+FROM
+(
+    SELECT
+        service, model, operation, engine, tenant, sla_class, status, error_type,
+        sum(weight) AS requests,
+        sumMapIf([toUInt32(-roundDown(-assumeNotNull(one.ttft_us), [-4294967295., -60e6, -30e6, -20e6, -15e6, -10e6, -7.5e6, -6e6, -5e6, -4.5e6, -4e6, -3e6, -2.5e6, -2e6,
+            -1.5e6, -1e6, -920e3, -800e3, -750e3, -600e3, -500e3, -450e3, -400e3, -340e3, -300e3,
+            -250e3, -200e3, -150e3, -135e3, -120e3, -100e3, -80e3, -60e3, -40e3, -20e3, -10e3, -5e3,
+            -1e3]))],
+            [toUInt64(weight)], one.status = 'ok' AND isNotNull(one.ttft_us)) AS ttft,
+        sumMapIf([toUInt32(-roundDown(-assumeNotNull(one.tpot_us), [-4294967295., -2.5e6, -1e6, -750e3, -500e3, -400e3, -300e3, -250e3, -200e3, -175e3, -150e3, -120e3,
+            -100e3, -80e3, -75e3, -60e3, -50e3, -40e3, -30e3, -25e3, -20e3, -15e3, -10e3, -5e3]))],
+            [toUInt64(weight)], one.status = 'ok' AND isNotNull(one.tpot_us)) AS tpot,
+        sumMapIf(arrayMap(gap -> toUInt32(-roundDown(-gap, [-4294967295., -2.5e6, -1e6, -750e3, -500e3, -400e3, -300e3, -200e3, -175e3, -150e3, -100e3, -80e3,
+            -75e3, -50e3, -40e3, -30e3, -25e3, -20e3, -15e3, -10e3, -5e3, -2.5e3, -1e3])), gaps_us),
+            arrayWithConstant(length(gaps_us), toUInt64(weight)), one.status = 'ok') AS tbt,
+        sumMapIf([toUInt32(-roundDown(-assumeNotNull(one.e2e_us), [-4294967295., -600e6, -300e6, -120e6, -81.92e6, -60e6, -40.96e6, -30e6, -20.48e6, -20e6, -15e6,
+            -10.24e6, -10e6, -8e6, -5.12e6, -5e6, -3e6, -2.56e6, -2e6, -1.28e6, -1e6, -920e3, -800e3,
+            -640e3, -500e3, -340e3, -320e3, -300e3, -200e3, -160e3, -135e3, -120e3, -100e3, -80e3,
+            -40e3, -20e3, -10e3]))],
+            [toUInt64(weight)], isNotNull(one.e2e_us)) AS e2e,
+        sumIf(weight * assumeNotNull(one.ttft_us), one.status = 'ok' AND isNotNull(one.ttft_us)) AS ttft_us,
+        sumIf(weight * assumeNotNull(one.tpot_us), one.status = 'ok' AND isNotNull(one.tpot_us)) AS tpot_us,
+        sumIf(weight * arraySum(gaps_us), one.status = 'ok') AS tbt_us,
+        sumIf(weight * assumeNotNull(one.e2e_us), isNotNull(one.e2e_us)) AS e2e_us
+    FROM requests$local AS one
+    GROUP BY service, model, operation, engine, tenant, sla_class, status, error_type
+) AS counted;
+
+-- Who does not want to hear of which alerts until when: the newest row of an id counts, and one that has ended is over.
+-- `matchers`: label, operator (=, !=, =~, !~), value; all must hold.
+-- ORDER BY: silences are few, and are asked for by their id or all.
+CREATE TABLE IF NOT EXISTS silences$local $on_cluster
+(
+    id String,
+    updated DateTime64(6, 'UTC'),
+    starts DateTime64(3, 'UTC'),
+    ends DateTime64(3, 'UTC'),
+    created_by String,
+    comment String,
+    matchers Array(Tuple(label String, operator String, value String))
+)
+ENGINE = ${replicated}ReplacingMergeTree(updated)
+ORDER BY id
+SETTINGS non_replicated_deduplication_window = $window;
+
+-- only with a cluster
+CREATE TABLE IF NOT EXISTS silences $on_cluster AS silences_local
+ENGINE = Distributed('$cluster', currentDatabase(), 'silences_local', cityHash64(id));

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from otel_attrib.analytics.columns import Floats, Rows
 from otel_attrib.analytics.fetch import fetch_period
-from otel_attrib.analytics.filters import DIMENSIONS, Filter
+from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, Filter
 from otel_attrib.analytics.metric import METRICS, OUTSIDE, Metric, metric_named
 from otel_attrib.analytics.one_request_text import headline
 from otel_attrib.analytics.peers import Peers, peers_of
@@ -77,20 +77,26 @@ class Explanation:
         return {"schema": SCHEMA, "headline": headline(self), **asdict(self)}
 
 
-def explain_trace(store: Store, name: str, metric: str = "ttft", around: timedelta = AROUND) -> Explanation:
+def explain_trace(
+    store: Store,
+    name: str,
+    metric: str = "ttft",
+    around: timedelta = AROUND,
+    scope: Filter = EVERY_REQUEST,
+) -> Explanation:
     """Find the one request that `name` means, fetch what was around it, and explain it.
 
-    Its peers are those that arrived within `around` before or after. NotFound when there is no such
-    request, UsageError when there are several or the metric has no stages, DataError when it was not
-    measured.
+    It and its peers are among the requests of `scope`; peers arrived within `around` before or after.
+    NotFound when there is no such request, UsageError when there are several or the metric has no stages,
+    DataError when it was not measured.
     """
     chosen = metric_named(metric)
     if not chosen.stages:
         known = ", ".join(sorted(each.name for each in METRICS.values() if each.stages))
         raise UsageError(f"{metric} has no stages to compare; ask for one of {known}")
-    request = find(store, name)
+    request = find(store, name, scope)
     at = datetime.fromtimestamp(request["time_us"] / 1e6, UTC)
-    where = Filter((("service", (request["service"],)),))
+    where = scope.also(Filter((("service", (request["service"],)),)))
     peers = fetch_period(store, chosen, Window(at - around, at + around), where)
     return explain_request(request, peers, chosen, _steps(store, request))
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.waterfall import Waterfall, waterfall
 from otel_attrib.errors import NotFound, UsageError
@@ -20,21 +21,25 @@ _SLACK_US = 1_000_000
 _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
-def look_up(store: Store, name: str) -> Waterfall:
-    """The waterfall of the one request that `name` means."""
-    request = find(store, name)
+def look_up(store: Store, name: str, where: Filter = EVERY_REQUEST) -> Waterfall:
+    """The waterfall of the one request among those of `where` that `name` means."""
+    request = find(store, name, where)
     return waterfall(request, _spans(store, request), _steps(store, request))
 
 
-def find(store: Store, name: str) -> dict[str, Any]:
-    """The row of `requests` with this trace, span or request id, or the only one that begins so."""
+def find(store: Store, name: str, where: Filter = EVERY_REQUEST) -> dict[str, Any]:
+    """The row of `requests` with this trace, span or request id, or the only one that begins so.
+
+    Requests that are not of `where` are not there: neither found nor counted.
+    """
     asked = {
         "text": name,
         "hex": name.lower() if _HEX.fullmatch(name) else "-",
         "limit": _CANDIDATES + 1,
+        **where.parameters(),
     }
     for question in ("trace_exact", "trace_prefix"):
-        found = store.rows(statement(question), asked)
+        found = store.rows(statement(question, where=where.sql()), asked)
         if len(found) == 1:
             return found[0]
         if found:

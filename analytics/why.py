@@ -1,5 +1,6 @@
 """What made the tail slower: both windows are fetched, and the calculation over them makes the report."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow.compute as pc
@@ -13,7 +14,10 @@ from otel_attrib.analytics.question import Question
 from otel_attrib.analytics.report import Report
 from otel_attrib.schema.store import Store
 
-__all__ = ["explain", "with_matrix"]
+__all__ = ["CHOOSING", "STEPS", "explain", "with_matrix"]
+
+CHOOSING, READING, DIVIDING = "choosing the windows", "reading requests and counters", "dividing the change"
+STEPS = 3
 
 OTHER_MACHINES = (
     "the two windows share no machine, and a machine's counters are held against its own past:"
@@ -22,15 +26,24 @@ OTHER_MACHINES = (
 OTHER_WAY = "otel-attrib why --where node=… for one of the machines, before and after it became slow"
 
 
-def explain(store: Store, question: Question, exact: bool = False) -> Report:
+Told = Callable[[str, int, int], None]
+"""Hears of a step that begins, after how many of how many."""
+
+
+def explain(
+    store: Store, question: Question, exact: bool = False, told: Told = lambda step, done, of: None
+) -> Report:
     """Answer the question from what is stored; the same rows give the same report.
 
-    Of a large window only what can matter is fetched; `exact` fetches every request.
+    Of a large window only what can matter is fetched; `exact` fetches every request. `told` hears how far
+    it is.
     """
+    told(READING, 1, STEPS)
     windows = question.baseline, question.current
     baseline, current = fetch_pair(
         store, question.metric, windows, question.filters(), question.level, exact=exact
     )
+    told(DIVIDING, 2, STEPS)
     report = analyse(
         baseline,
         current,

@@ -13,9 +13,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.requests import Request
 
 from otel_attrib.analytics.filters import Filter, parse_filter
-from otel_attrib.analytics.service.problem import Forbidden
+from otel_attrib.analytics.service.problem import Forbidden, Unauthorized
 
-__all__ = ["ROLES", "Admin", "Caller", "Reader", "Role", "Writer"]
+__all__ = ["ROLES", "Admin", "Caller", "Reader", "Role", "Visitor", "Writer"]
 
 Role = Literal["read", "write", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -74,6 +74,13 @@ def _admin(request: Request, given: _Given) -> Caller:
     return _at_least("admin", request, given)
 
 
+def _visitor(request: Request, given: _Given) -> Caller | None:
+    try:
+        return _at_least("read", request, given)
+    except (Forbidden, Unauthorized):
+        return None
+
+
 def _at_least(role: Role, request: Request, given: HTTPAuthorizationCredentials | None) -> Caller:
     caller: Caller = request.app.state.door.caller(given.credentials if given else None)
     if not caller.may(role):
@@ -90,3 +97,6 @@ Writer = Annotated[Caller, Depends(_writer)]
 
 Admin = Annotated[Caller, Depends(_admin)]
 """A caller who may do everything."""
+
+Visitor = Annotated[Caller | None, Depends(_visitor)]
+"""A caller if one is known, where nobody is turned away."""

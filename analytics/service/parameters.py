@@ -3,8 +3,9 @@
 from typing import Annotated, Literal
 
 from fastapi import Query
+from pydantic import StringConstraints
 
-__all__ = ["At", "Baseline", "By", "Metric", "Quantile", "Where"]
+__all__ = ["At", "Baseline", "By", "Id", "Metric", "Quantile", "Where", "Window"]
 
 Metric = Annotated[
     Literal["ttft", "tpot", "tbt", "e2e"], Query(description="Which latency.", examples=["ttft"])
@@ -44,3 +45,8 @@ Baseline = Annotated[
         examples=["same-hour"],
     ),
 ]
+Window = Annotated[
+    str,
+    Query(max_length=100, description="`15m`, `2h`, `7d` back from `at`, or `FROM..TO`.", examples=["15m"]),
+]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]

@@ -2,9 +2,14 @@
 
 from fastapi import APIRouter
 
-from otel_attrib.analytics.service.routes import quantiles
+from otel_attrib.analytics.service.routes import quantiles, status, trace, why
 
 __all__ = ["ROUTERS"]
 
 # All stand under /api/v1.
-ROUTERS: tuple[APIRouter, ...] = (quantiles.router,)
+ROUTERS: tuple[APIRouter, ...] = (
+    quantiles.router,
+    why.router,
+    trace.router,
+    status.router,
+)

@@ -9,10 +9,11 @@ outweighs the error of the sketch.
 
 import argparse
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.quantiles import Point, Sliding
+    from otel_attrib.schema.store import Store
 
 __all__ = ["add_arguments", "run"]
 
@@ -38,64 +39,26 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from otel_attrib.analytics.quantiles import slide
+    from otel_attrib.analytics.quantiles_object import quantiles_object
     from otel_attrib.schema.store import connect
 
     with connect(args.dsn, args.url) as store:
         asked = _asked(store, args)
         points = slide(store, asked)
     if args.json:
-        print(json.dumps(_object(asked.on_states(), points), ensure_ascii=False))
+        print(json.dumps(quantiles_object(asked.on_states(), points), ensure_ascii=False))
     else:
         _print(asked, points)
     return 0
 
 
-def _asked(store: Any, args: argparse.Namespace) -> "Sliding":
+def _asked(store: "Store", args: argparse.Namespace) -> "Sliding":
     from otel_attrib.analytics.filters import parse_filter
-    from otel_attrib.analytics.metric import metric_named
-    from otel_attrib.analytics.quantiles import Sliding
-    from otel_attrib.analytics.question import check_level, end_of
-    from otel_attrib.analytics.windows import parse_duration, parse_window
-    from otel_attrib.commands.question import dimensions
+    from otel_attrib.analytics.quantiles_object import sliding
 
     where = parse_filter(args.where)
-    return Sliding(
-        metric=metric_named(args.metric),
-        level=check_level(args.quantile),
-        window=int(parse_duration(args.window).total_seconds()),
-        step=int(parse_duration(args.step).total_seconds()),
-        span=parse_window(args.last, end_of(store, args.at, where)),
-        by=dimensions(args.by),
-        where=where,
-        exact=args.exact,
-    )
-
-
-def _object(asked: "Sliding", points: list["Point"]) -> dict[str, Any]:
-    from otel_attrib.analytics.windows import rfc3339
-
-    bound = asked.bound()
-    return {
-        "schema": "otel-attrib/quantiles/1",
-        "metric": asked.metric.name,
-        "quantile": asked.level,
-        "definition": asked.metric.definition,
-        "window_s": asked.window,
-        "step_s": asked.step,
-        "exact": asked.exact,
-        "error": {"relative": bound.relative, "against": bound.against},
-        "where": asked.where.as_dict(),
-        "points": [
-            {
-                "end": rfc3339(point.end),
-                **dict(zip(asked.by, point.group, strict=True)),
-                "n": point.n,
-                "ms": point.ms,
-                "few": point.few,
-            }
-            for point in points
-        ],
-    }
+    words = (args.metric, args.quantile, args.window, args.step, args.last, args.by)
+    return sliding(store, *words, where, args.at, args.exact)
 
 
 def _print(asked: "Sliding", points: list["Point"]) -> None:

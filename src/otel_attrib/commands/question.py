@@ -2,9 +2,7 @@
 
 import argparse
 
-from otel_attrib.errors import UsageError
-
-__all__ = ["add_question_arguments", "add_where_arguments", "dimensions"]
+__all__ = ["add_question_arguments", "add_where_arguments"]
 
 METRICS = ("ttft", "tpot", "tbt", "e2e")
 
@@ -34,12 +32,3 @@ def add_where_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--at", default="now", metavar="TIME", help="windows reach back from now, newest, or a time (now)"
     )
-
-
-def dimensions(words: str) -> tuple[str, ...]:
-    """Read the value of `--by`: names between commas, each once."""
-    names = tuple(name.strip() for name in words.split(",") if name.strip())
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"--by {words} names {twice} twice; name each dimension once")
-    return names

@@ -104,9 +104,9 @@ def _groups(store: "Store", args: argparse.Namespace) -> tuple[tuple[str, ...], 
 
     from otel_attrib.analytics.filters import parse_filter
     from otel_attrib.analytics.overview import overview
+    from otel_attrib.analytics.quantiles_object import dimensions
     from otel_attrib.analytics.question import end_of
     from otel_attrib.analytics.windows import parse_duration
-    from otel_attrib.commands.question import dimensions
 
     by, where = dimensions(args.by), parse_filter(args.where)
     # The state of the running ten seconds is not full yet.
@@ -141,10 +141,10 @@ def _groups_object(by: tuple[str, ...], groups: list["Group"]) -> dict[str, Any]
 def _stages(store: "Store", args: argparse.Namespace) -> tuple[tuple[str, ...], Cells, Any]:
     from otel_attrib.analytics.filters import parse_filter
     from otel_attrib.analytics.metric import metric_named
+    from otel_attrib.analytics.quantiles_object import dimensions
     from otel_attrib.analytics.question import end_of
     from otel_attrib.analytics.stage_table import stage_table
     from otel_attrib.analytics.windows import parse_window
-    from otel_attrib.commands.question import dimensions
 
     by, where = dimensions(args.by), parse_filter(args.where)
     window = parse_window(args.window, end_of(store, args.at, where))

@@ -15,7 +15,7 @@ would read it.
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.join.findings import RequestEvidence
@@ -58,19 +58,12 @@ def run(args: argparse.Namespace) -> int:
 
             evidence = request_evidence(store, shown.request)
     if args.json:
-        print(json.dumps(_object(shown, evidence), ensure_ascii=False))
+        from otel_attrib.analytics.trace_object import trace_object
+
+        print(json.dumps(trace_object(shown, evidence), ensure_ascii=False))
     else:
         _print(shown, evidence)
     return 0
-
-
-def _object(shown: "Waterfall", evidence: "RequestEvidence | None") -> dict[str, Any]:
-    from dataclasses import asdict
-
-    request = {name: value for name, value in shown.request.items() if name not in ("time", "gaps_us")}
-    time = f"{shown.request['time'].isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
-    told = {"evidence": evidence.as_dict()} if evidence is not None else {}
-    return {"schema": "otel-attrib/trace/1"} | asdict(shown) | {"request": {"time": time, **request}} | told
 
 
 def _print(shown: "Waterfall", evidence: "RequestEvidence | None") -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from otel_attrib import __version__
+from otel_attrib.analytics.exposition import Collects
 from otel_attrib.analytics.service.bounded import Limits
 from otel_attrib.analytics.service.desk import Desk
 from otel_attrib.analytics.service.door import Door
@@ -28,14 +29,14 @@ class Behind:
     """What stands behind the application.
 
     `store` gives the open store or raises `StoreError`; `trouble` says why the service is not ready, or
-    nothing; `status` is the body of /api/v1/status for a host name; `metrics` are pages in Prometheus' text
-    format, put one after the other; `page` is the folder of the web page.
+    nothing; `status` is the body of /api/v1/status for a host name; `metrics` are registries, or other
+    collectors, of what /metrics shows; `page` is the folder of the web page.
     """
 
     store: Callable[[], Store]
     trouble: Callable[[], str]
     status: Callable[[str], Mapping[str, Any]]
-    metrics: Sequence[Callable[[], str]] = field(default=())
+    metrics: Sequence[Collects] = field(default=())
     page: Path | None = None
 
 

@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+
+from otel_attrib.analytics.exposition import encoded
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.service.app import Behind
 
 __all__ = ["add_health"]
-
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def add_health(app: FastAPI, behind: "Behind") -> None:
@@ -29,7 +30,7 @@ def add_health(app: FastAPI, behind: "Behind") -> None:
         return PlainTextResponse(f"{found or 'ok'}\n", 503 if found else 200)
 
     @app.get("/metrics", operation_id="metrics", tags=["service"], response_class=PlainTextResponse)
-    async def metrics() -> Response:
-        """Every counter in Prometheus' text format."""
-        pages = [await run_in_threadpool(page) for page in behind.metrics]
-        return Response("".join(pages), media_type=_PROMETHEUS)
+    async def metrics(request: Request) -> Response:
+        """Every counter and histogram as OpenMetrics, with exemplars, or in Prometheus' text format."""
+        page, kind = await run_in_threadpool(encoded, behind.metrics, request.headers.get("accept", ""))
+        return Response(page, headers={"content-type": kind})

@@ -155,66 +155,36 @@ FROM
         AND (native = '' OR (found[68] != '' AND found[73] = ''))
 );
 
--- As before, for each weight apart; then so many copies of each of those are added up.
+-- As before, for each weight apart, and each of those as often as it counts: the table adds them up.
 ALTER TABLE requests_10s_mv $on_cluster MODIFY QUERY
+WITH toStartOfInterval(toDateTime(time, 'UTC'), toIntervalSecond(10)) AS ten_seconds
 SELECT
-    bucket, service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id,
-    sum(same.requests) AS requests,
-    sum(same.errors) AS errors,
-    sum(same.prompt_tokens) AS prompt_tokens,
-    sum(same.output_tokens) AS output_tokens,
-    quantileDDMergeState(0.01, 0.5)(same.ttft) AS ttft,
-    quantileDDMergeState(0.01, 0.5)(same.tpot) AS tpot,
-    quantileDDArrayMergeState(0.01, 0.5)(same.tbt) AS tbt,
-    quantileDDMergeState(0.01, 0.5)(same.e2e) AS e2e,
-    sum(same.ingress_us_sum) AS ingress_us_sum,
-    sum(same.ingress_us_count) AS ingress_us_count,
-    sum(same.tokenize_us_sum) AS tokenize_us_sum,
-    sum(same.tokenize_us_count) AS tokenize_us_count,
-    sum(same.queue_us_sum) AS queue_us_sum,
-    sum(same.queue_us_count) AS queue_us_count,
-    sum(same.kv_init_us_sum) AS kv_init_us_sum,
-    sum(same.kv_init_us_count) AS kv_init_us_count,
-    sum(same.prefill_us_sum) AS prefill_us_sum,
-    sum(same.prefill_us_count) AS prefill_us_count,
-    sum(same.sample_us_sum) AS sample_us_sum,
-    sum(same.sample_us_count) AS sample_us_count,
-    sum(same.egress_us_sum) AS egress_us_sum,
-    sum(same.egress_us_count) AS egress_us_count,
-    sum(same.outside_us_sum) AS outside_us_sum,
-    sum(same.outside_us_count) AS outside_us_count
-FROM
-(
-    SELECT
-        toStartOfInterval(toDateTime(time, 'UTC'), toIntervalSecond(10)) AS bucket,
-        service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id,
-        weight,
-        count() AS requests,
-        countIf(status IN ('error', 'timeout')) AS errors,
-        sum(prompt_tokens) AS prompt_tokens,
-        sum(output_tokens) AS output_tokens,
-        quantileDDStateIf(0.01, 0.5)(assumeNotNull(ttft_us), isNotNull(ttft_us)) AS ttft,
-        quantileDDStateIf(0.01, 0.5)(assumeNotNull(tpot_us), isNotNull(tpot_us)) AS tpot,
-        quantileDDArrayState(0.01, 0.5)(CAST(gaps_us, 'Array(Float64)')) AS tbt,
-        quantileDDStateIf(0.01, 0.5)(assumeNotNull(e2e_us), isNotNull(e2e_us)) AS e2e,
-        sum(ifNull(ingress_us, 0)) AS ingress_us_sum,
-        count(ingress_us) AS ingress_us_count,
-        sum(ifNull(tokenize_us, 0)) AS tokenize_us_sum,
-        count(tokenize_us) AS tokenize_us_count,
-        sum(ifNull(queue_us, 0)) AS queue_us_sum,
-        count(queue_us) AS queue_us_count,
-        sum(ifNull(kv_init_us, 0)) AS kv_init_us_sum,
-        count(kv_init_us) AS kv_init_us_count,
-        sum(ifNull(prefill_us, 0)) AS prefill_us_sum,
-        count(prefill_us) AS prefill_us_count,
-        sum(ifNull(sample_us, 0)) AS sample_us_sum,
-        count(sample_us) AS sample_us_count,
-        sum(ifNull(egress_us, 0)) AS egress_us_sum,
-        count(egress_us) AS egress_us_count,
-        sum(ifNull(outside_us, 0)) AS outside_us_sum,
-        count(outside_us) AS outside_us_count
-    FROM requests$local
-    GROUP BY bucket, service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id, weight
-) AS same
-ARRAY JOIN range(weight) AS copy
-GROUP BY bucket, service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id;
+    arrayJoin(arrayWithConstant(weight, ten_seconds)) AS bucket,
+    service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id,
+    count() AS requests,
+    countIf(status IN ('error', 'timeout')) AS errors,
+    sum(prompt_tokens) AS prompt_tokens,
+    sum(output_tokens) AS output_tokens,
+    quantileDDStateIf(0.01, 0.5)(assumeNotNull(ttft_us), isNotNull(ttft_us)) AS ttft,
+    quantileDDStateIf(0.01, 0.5)(assumeNotNull(tpot_us), isNotNull(tpot_us)) AS tpot,
+    quantileDDArrayState(0.01, 0.5)(CAST(gaps_us, 'Array(Float64)')) AS tbt,
+    quantileDDStateIf(0.01, 0.5)(assumeNotNull(e2e_us), isNotNull(e2e_us)) AS e2e,
+    sum(ifNull(ingress_us, 0)) AS ingress_us_sum,
+    count(ingress_us) AS ingress_us_count,
+    sum(ifNull(tokenize_us, 0)) AS tokenize_us_sum,
+    count(tokenize_us) AS tokenize_us_count,
+    sum(ifNull(queue_us, 0)) AS queue_us_sum,
+    count(queue_us) AS queue_us_count,
+    sum(ifNull(kv_init_us, 0)) AS kv_init_us_sum,
+    count(kv_init_us) AS kv_init_us_count,
+    sum(ifNull(prefill_us, 0)) AS prefill_us_sum,
+    count(prefill_us) AS prefill_us_count,
+    sum(ifNull(sample_us, 0)) AS sample_us_sum,
+    count(sample_us) AS sample_us_count,
+    sum(ifNull(egress_us, 0)) AS egress_us_sum,
+    count(egress_us) AS egress_us_count,
+    sum(ifNull(outside_us, 0)) AS outside_us_sum,
+    count(outside_us) AS outside_us_count
+FROM requests$local
+GROUP BY
+    ten_seconds, service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id, weight;

@@ -21,7 +21,6 @@ __all__ = [
     "TAG",
     "TIMEOUT",
     "VARIABLES",
-    "WINDOWS",
 ]
 
 DATASOURCE_TYPE: Final = "grafana-clickhouse-datasource"
@@ -73,10 +72,7 @@ VARIABLES: Final = {"service": "Service", "model": "Model", "tenant": "Tenant", 
 """Column of `requests_10s` → label; each is a variable with several values on every dashboard."""
 
 LIMITS: Final = {"ttft_limit_ms": "2000", "tpot_limit_ms": "200", "target": "0.99"}
-"""MLPerf's conversational limits for Llama-2 70B, both at P99: a start, to be overwritten in the text boxes."""
-
-WINDOWS: Final = {"5m": 300, "1h": 3600, "6h": 21_600}
-"""Windows of the burn rate: the pair that pages quickly, and the long one of the pair that pages slowly."""
+"""MLPerf's conversational limits for Llama-2 70B, both at P99: a start, to be overwritten in the boxes."""
 
 GRIDS: Final = {"whole": 24, "half": 12, "third": 8, "quarter": 6, "sixth": 4}
 """Widths in Grafana's grid of 24 columns."""

@@ -1,10 +1,9 @@
--- Requests and failures a second.
+-- Requests and failures a second; an interval without any is 0.
 SELECT
   $__timeInterval(bucket) AS time,
-  sum(requests) / $__interval_s AS requests_per_s,
-  sum(errors) / $__interval_s AS failures_per_s
+  sum(requests) / $__interval_s AS requests,
+  sum(errors) / $__interval_s AS failures
 FROM requests_10s
-WHERE $__timeFilter(bucket)
-  AND service IN (${service:singlequote}) AND model IN (${model:singlequote})
-  AND tenant IN (${tenant:singlequote}) AND node IN (${node:singlequote})
-GROUP BY time ORDER BY time
+WHERE $__timeFilter(bucket) AND <<requests_filter>>
+GROUP BY time
+ORDER BY time WITH FILL STEP $__interval_s

@@ -1,8 +1,23 @@
 -- The slowest first tokens of the range, with the trace to open.
-SELECT time, trace_id, model, tenant, node, ttft_us / 1000 AS ttft_ms, queue_us / 1000 AS queue_ms,
-  prefill_us / 1000 AS prefill_ms, prompt_tokens, cached_tokens, preemptions, status
+SELECT
+  requests.time AS arrived,
+  trace_id,
+  model,
+  tenant,
+  node,
+  status,
+  ttft_us / 1000 AS ttft_ms,
+  queue_us / 1000 AS queue_ms,
+  prefill_us / 1000 AS prefill_ms,
+  tpot_us / 1000 AS tpot_ms,
+  prompt_tokens,
+  cached_tokens,
+  output_tokens,
+  preemptions,
+  toUnixTimestamp64Milli(toDateTime64(requests.time, 3, 'UTC')) - 60000 AS from_ms,
+  toUnixTimestamp64Milli(toDateTime64(requests.time, 3, 'UTC')) + 60000
+    + toInt64(ifNull(e2e_us, assumeNotNull(ttft_us)) / 1000) AS to_ms
 FROM requests
-WHERE $__timeFilter(time)
-  AND service IN (${service:singlequote}) AND model IN (${model:singlequote})
-  AND tenant IN (${tenant:singlequote}) AND node IN (${node:singlequote}) AND ttft_us IS NOT NULL
-ORDER BY ttft_us DESC LIMIT 20
+WHERE $__timeFilter(requests.time) AND <<requests_filter>> AND isNotNull(ttft_us)
+ORDER BY ttft_us DESC
+LIMIT 20

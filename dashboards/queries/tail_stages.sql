@@ -1,21 +1,31 @@
--- Mean milliseconds per stage of the slowest hundredth of each interval: what is in the tail, not a cause.
+-- Mean milliseconds per stage of the slowest hundredth of each interval: what is in the tail, not a cause. A stage
+-- that a source does not report is in `outside`, so the parts add up to the mean TTFT of those requests.
 SELECT
   interval_start AS time,
-  avg(ifNull(ingress_us, 0)) / 1000 AS ingress_ms,
-  avg(ifNull(tokenize_us, 0)) / 1000 AS tokenize_ms,
-  avg(ifNull(queue_us, 0)) / 1000 AS queue_ms,
-  avg(ifNull(kv_init_us, 0)) / 1000 AS kv_init_ms,
-  avg(ifNull(prefill_us, 0)) / 1000 AS prefill_ms,
-  avg(ifNull(sample_us, 0)) / 1000 AS sample_ms,
-  avg(ifNull(egress_us, 0)) / 1000 AS egress_ms,
-  avg(ifNull(outside_us, 0)) / 1000 AS outside_ms
-FROM (
-  SELECT *, $__timeInterval(requests.time) AS interval_start,
-    percent_rank() OVER (PARTITION BY interval_start ORDER BY ttft_us) AS standing
-  FROM requests
-  WHERE $__timeFilter(time)
-  AND service IN (${service:singlequote}) AND model IN (${model:singlequote})
-  AND tenant IN (${tenant:singlequote}) AND node IN (${node:singlequote}) AND ttft_us IS NOT NULL
+  avgWeighted(ifNull(ingress_us, 0), weight) / 1000 AS ingress,
+  avgWeighted(ifNull(tokenize_us, 0), weight) / 1000 AS tokenize,
+  avgWeighted(ifNull(queue_us, 0), weight) / 1000 AS queue,
+  avgWeighted(ifNull(kv_init_us, 0), weight) / 1000 AS kv_init,
+  avgWeighted(ifNull(prefill_us, 0), weight) / 1000 AS prefill,
+  avgWeighted(ifNull(sample_us, 0), weight) / 1000 AS sample,
+  avgWeighted(ifNull(egress_us, 0), weight) / 1000 AS egress,
+  avgWeighted(ifNull(outside_us, 0), weight) / 1000 AS outside
+FROM
+(
+  SELECT
+    interval_start, weight,
+    ingress_us, tokenize_us, queue_us, kv_init_us, prefill_us, sample_us, egress_us, outside_us,
+    sum(weight) OVER (PARTITION BY interval_start ORDER BY ttft_us) AS upto,
+    sum(weight) OVER (PARTITION BY interval_start) AS whole
+  FROM
+  (
+    SELECT
+      $__timeInterval(requests.time) AS interval_start, weight, ttft_us,
+      ingress_us, tokenize_us, queue_us, kv_init_us, prefill_us, sample_us, egress_us, outside_us
+    FROM requests
+    WHERE $__timeFilter(requests.time) AND <<requests_filter>> AND isNotNull(ttft_us)
+  )
 )
-WHERE standing >= 0.99
-GROUP BY time ORDER BY time
+WHERE upto > 0.99 * whole
+GROUP BY time
+ORDER BY time

@@ -4,10 +4,10 @@ The burn rate is the share of bad requests over the share that may be bad: at 1 
 long as the window. The four pairs are those of Google's SRE workbook (chapter 5): an alert when 2 % of a
 30 day budget went in an hour, 5 % in six, 10 % in a day or in three, and the short window, a twelfth of the
 long one, says that it still goes on. For another window W the pairs keep their share of the budget and
-their windows shrink or grow by W / 30 d (as Pyrra's do), so the factors stay 14.4, 6, 3 and 1. No short
-window is below a minute and no long one below five; where that changes a long window the factor is made
-anew from the share, `share × W / long`, and a pair whose factor falls below 1 is left out: a budget that
-burns at 1 is met.
+their windows shrink or grow by W / 30 d (as Pyrra's do), so the factors stay 14.4, 6, 3 and 1. Windows
+are whole minutes, a long one five at least; where that changes a long window the factor is made anew from
+the share, `share × W / long`, and a pair whose factor falls below 1 is left out: a budget that burns at 1
+is met.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["RATE_WINDOWS", "THIRTY_DAYS", "BurnPair", "burn_windows"]
 
 THIRTY_DAYS = timedelta(days=30)
 LEAST_SHORT, LEAST_LONG = timedelta(minutes=1), timedelta(minutes=5)
-WHOLE = timedelta(seconds=10)
+MINUTE = timedelta(minutes=1)
 
 RATE_WINDOWS = tuple(
     timedelta(seconds=seconds) for seconds in (300, 1800, 3600, 7200, 21_600, 86_400, 259_200, 2_592_000)
@@ -60,5 +60,5 @@ def _scaled(window: timedelta, severity: str, long: timedelta, short: timedelta,
 
 
 def _whole(length: timedelta) -> timedelta:
-    """Return it rounded to ten seconds."""
-    return round(length / WHOLE) * WHOLE
+    """Return it rounded to the minute, which is the step that budgets are counted in."""
+    return round(length / MINUTE) * MINUTE

@@ -47,7 +47,7 @@ class Tally:
     counts: dict[str, Counts]
 
 
-def tally(store: Store, objectives: Sequence[Objective], edges_us: Sequence[int]) -> list[Tally]:
+def tally(store: Store, objectives: Sequence[Objective], edges_us: Sequence[int] | Ints) -> list[Tally]:
     """Count the requests that arrived in [edge i, edge i + 1), edges ascending in µs since 1970."""
     edges = np.array(edges_us, dtype=np.int64)
     if not objectives:

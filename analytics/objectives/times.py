@@ -9,8 +9,8 @@ from otel_attrib.analytics.objectives.node import Node
 __all__ = ["duration_of", "duration_word", "latency_of", "latency_word"]
 
 LATENCY = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)?")
-DURATION = re.compile(r"([1-9][0-9]{0,6})([smhdwMQY])")
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+DURATION = re.compile(r"([1-9][0-9]{0,6})([mhdwMQY])")
+SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def latency_of(node: Node) -> float:
@@ -38,7 +38,7 @@ def duration_of(node: Node) -> timedelta:
 
 
 def duration_word(length: timedelta) -> str:
-    """Write a duration in the largest of OpenSLO's units that keeps it whole (`s` is ours alone)."""
+    """Write a duration of whole minutes in the largest of OpenSLO's units that keeps it whole."""
     seconds = round(length.total_seconds())
-    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)
+    unit = next(unit for unit in ("d", "h", "m") if seconds % SECONDS[unit] == 0)
     return f"{seconds // SECONDS[unit]}{unit}"

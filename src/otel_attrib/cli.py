@@ -26,6 +26,7 @@ COMMANDS = {
     "watch": "say so and why when the tail gets slower",
     "top": "watch the slowest stages live",
     "quantiles": "sliding P99 of TTFT, TPOT, TBT or E2E",
+    "slo": "which objective is in trouble, and its budget",
     "trace": "one request as a waterfall",
     "evidence": "what cards, links and hosts did in a window",
     "profile": "what a GPU profile's time went to",
@@ -46,6 +47,7 @@ _EXTRAS = {
     **dict.fromkeys(("fastapi", "google", "grpc", "httptools", "prometheus_client", "uvicorn"), "server"),
     **dict.fromkeys(("starlette", "uvloop"), "server"),
     "grafana_foundation_sdk": "grafana",
+    "yaml": "server",
     "pynvml": "gpu",
     "matplotlib": "plot",
 }

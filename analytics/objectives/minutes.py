@@ -1,0 +1,94 @@
+"""Counts minute by minute, the step that budgets are counted in, and slices of several minutes made of them.
+
+A minute is one of the clock in UTC. The running minute is left out: a request is stored when it has ended, so
+of those that arrived just now only the quick ones are known, and they would make any objective look better.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from otel_attrib.analytics.objectives.objective import Objective, Timeslices
+from otel_attrib.analytics.objectives.tally import Counts, Ints, Tally, tally
+from otel_attrib.schema.store import Store
+
+__all__ = ["MINUTE_US", "count_minutes", "in_slices", "joined", "last_minute", "latest"]
+
+MINUTE_US = 60_000_000
+CHUNK = 1440
+"""Minutes of one statement where its time and rows are limited: a day, one partition of the table."""
+
+
+def last_minute(end: datetime, whole: bool = False) -> int:
+    """Return the minute since 1970 that counts end before; `whole` takes in the one that `end` lies in."""
+    seconds = end.timestamp()
+    return int(-(-seconds // 60)) if whole else int(seconds // 60)
+
+
+def count_minutes(
+    store: Store, objectives: Sequence[Objective], first: int, last: int, chunk: int | None = None
+) -> list[Tally]:
+    """Count the minutes [first, last), in one statement or in one for every `chunk` of them."""
+    edges = [*range(first, last, chunk or max(1, last - first)), last]
+    parts = [
+        tally(store, objectives, np.arange(start, end + 1, dtype=np.int64) * MINUTE_US)
+        for start, end in zip(edges[:-1], edges[1:], strict=True)
+    ]
+    return [joined([part[i] for part in parts]) for i in range(len(objectives))]
+
+
+def joined(parts: Sequence[Tally]) -> Tally:
+    """Return tallies that follow one another as one."""
+    if len(parts) == 1:
+        return parts[0]
+    edges = np.concatenate([parts[0].edges_us[:1], *(part.edges_us[1:] for part in parts)])
+    return Tally(
+        edges, {name: _end_to_end([part.counts[name] for part in parts]) for name in parts[0].counts}
+    )
+
+
+def _end_to_end(parts: Sequence[Counts]) -> Counts:
+    good, bad, unmeasured, rows = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("good", "bad", "unmeasured", "rows")
+    )
+    return Counts(good, bad, unmeasured, rows)
+
+
+def latest(found: Tally, steps: int) -> Tally:
+    """Return the last steps of a tally."""
+    first = max(0, found.edges_us.size - 1 - steps)
+    cut = {
+        name: Counts(each.good[first:], each.bad[first:], each.unmeasured[first:], each.rows[first:])
+        for name, each in found.counts.items()
+    }
+    return Tally(found.edges_us[first:], cut)
+
+
+def in_slices(found: Tally, slices: Timeslices) -> Tally:
+    """Return minutes as slices of the clock: each counts once, as good or bad, or not where it judged nobody.
+
+    Slices that the minutes do not hold whole, at either end, are left out.
+    """
+    minutes = slices.length // timedelta(minutes=1)
+    numbers = found.edges_us // MINUTE_US
+    first = -(-int(numbers[0]) // minutes)
+    count = max(0, int(numbers[-1]) // minutes - first)
+    start = first * minutes - int(numbers[0])
+    edges = (first + np.arange(count + 1, dtype=np.int64)) * minutes * MINUTE_US
+    cut = slice(start, start + count * minutes)
+    return Tally(edges, {name: _sliced(each, cut, minutes, slices) for name, each in found.counts.items()})
+
+
+def _sliced(counts: Counts, cut: slice, minutes: int, slices: Timeslices) -> Counts:
+    def summed(column: Ints) -> Ints:
+        total: Ints = column[cut].reshape(-1, minutes).sum(axis=1)
+        return total
+
+    good, total, unmeasured = summed(counts.good), summed(counts.total), summed(counts.unmeasured)
+    judged = total > 0
+    met = judged & (good >= slices.target * total)
+    missing = ~judged & (unmeasured > 0)
+    whole = (each.astype(np.int64) for each in (met, judged & ~met, missing, judged))
+    return Counts(*whole)

@@ -1,0 +1,125 @@
+"""Say which objective is in trouble: share of good requests, budget left, how fast it burns.
+
+  slo                  every objective of the file
+  slo NAME             one of them: limits jointly and each alone, burn windows
+  slo check FILE       read a file and say what is wrong with it
+  slo derive           a limit for each endpoint, from its own P95 by the hour
+  slo preset [NAME]    objectives of MLPerf and GuideLLM, as a file to begin with
+
+Objectives are OpenSLO v1 files; --file names one, or a folder, else setting slo
+does. A request is good when it met every limit (equal is met) and did not fail.
+Counts are exact, read from the rows, up to the last whole minute; a request counts
+when it arrived, so minutes fill up while their requests still run. States: page
+and warn while a pair of burn windows is too fast (warn also without budget left).
+"""
+
+import argparse
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from otel_attrib.analytics.objectives import Objective
+    from otel_attrib.analytics.objectives.standing import Standing
+    from otel_attrib.schema.store import Store
+
+__all__ = ["add_arguments", "run"]
+
+# Each module declares its own options with `add_arguments(group)` (those below are common) and has
+# `run(args, words) -> int`; `words` stand behind its name.
+PARTS = {
+    "check": "slo_check",
+    "derive": "slo_derive",
+    "preset": "slo_preset",
+    "thresholds": "slo_thresholds",
+    "arbiter": "slo_arbiter",
+    "budget": "slo_budget",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of this command and of its parts."""
+    from otel_attrib.commands.question import add_where_arguments
+    from otel_attrib.schema.store import add_store_arguments
+
+    parser.usage = f"otel-attrib slo [options] [NAME | {' | '.join(_parts())}]"
+    parser.epilog = (
+        "example: otel-attrib slo --file examples/slo/classes.yaml\n"
+        "         otel-attrib slo gold-ttft --file examples/slo/classes.yaml\n"
+        "         otel-attrib slo check examples/slo\n"
+        "         otel-attrib slo derive --last 14d --yaml\n"
+        "         otel-attrib slo preset llama2-70b-interactive"
+    )
+    parser.add_argument("words", nargs="*", metavar="NAME", help="an objective, or a part with its words")
+    parser.add_argument("--file", metavar="F", help="OpenSLO file or folder (setting slo)")
+    add_where_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_store_arguments(parser)
+    for name, module in _parts().items():
+        module.add_arguments(parser.add_argument_group(f"options of {name}"))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print where objectives stand, or hand over to the part that the first word names."""
+    first, others = (args.words[0], args.words[1:]) if args.words else ("", [])
+    if first in _parts():
+        code: int = _parts()[first].run(args, others)
+        return code
+    return _show(args)
+
+
+def _parts() -> dict[str, Any]:
+    found = {name: f"otel_attrib.commands.{module}" for name, module in PARTS.items()}
+    return {name: import_module(module) for name, module in found.items() if find_spec(module)}
+
+
+def _show(args: argparse.Namespace) -> int:
+    from otel_attrib.analytics.objectives.slo_object import slo_object
+    from otel_attrib.commands.printable import json_line
+    from otel_attrib.commands.slo_file import named, objectives_of_file
+    from otel_attrib.schema.store import connect
+
+    objectives = named(objectives_of_file(args.file), args.words)
+    with connect(args.dsn, args.url) as store:
+        standings = _standings(store, objectives, args)
+    if args.json:
+        print(json_line(slo_object(standings)))
+    elif args.words:
+        _detail(standings)
+    else:
+        _table(standings)
+    return 0
+
+
+def _standings(
+    store: "Store", objectives: "tuple[Objective, ...]", args: argparse.Namespace
+) -> "list[Standing]":
+    from otel_attrib.analytics.filters import parse_filter
+    from otel_attrib.analytics.objectives.minutes import last_minute
+    from otel_attrib.analytics.objectives.standing import stand
+    from otel_attrib.analytics.question import end_of
+
+    where = parse_filter(args.where)
+    end = last_minute(end_of(store, args.at, where), whole=args.at == "newest")
+    return stand(store, [objective.narrowed(where) for objective in objectives], end)
+
+
+def _table(standings: "list[Standing]") -> None:
+    from otel_attrib.analytics.objectives.slo_text import HEADS, headline, notes, table_rows
+    from otel_attrib.analytics.wording import wrapped
+    from otel_attrib.commands.printable import printable
+    from otel_attrib.commands.table import print_table
+
+    print(printable("\n".join(wrapped(headline(standings)))), end="\n\n")
+    print_table(HEADS, table_rows(standings), left=2)
+    print(printable("\n".join(notes(standings))))
+
+
+def _detail(standings: "list[Standing]") -> None:
+    from otel_attrib.analytics.objectives.slo_text import FIRING_HEADS, detail_lines, firing_rows
+    from otel_attrib.commands.printable import printable
+    from otel_attrib.commands.table import print_table
+
+    for standing in standings:
+        print(printable("\n".join(detail_lines(standing))), end="\n\n")
+        print_table(FIRING_HEADS, firing_rows(standing), left=2)

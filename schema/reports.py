@@ -17,13 +17,13 @@ from otel_attrib.schema.store import Store
 __all__ = ["ReportRow", "into_receiver", "into_store"]
 
 STAMP = pa.timestamp("us", "UTC")
-WORDS = ("incident", "state", "service", "model", "metric", "verdict", "layer", "report", "hash")
+WORDS = ("incident", "state", "service", "model", "metric", "verdict", "layer", "report", "hash", "alert")
 SCOPE, EVENT = "otel_attrib.watch", "otel_attrib.report"
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """One row of `reports`."""
+    """One row of `reports`; `alert` is the JSON of what was told about it, empty where nobody was told."""
 
     time: datetime
     incident: str
@@ -39,6 +39,7 @@ class ReportRow:
     delta_ms: float | None
     report: str
     hash: str
+    alert: str = ""
 
 
 def into_store(store: Store) -> Callable[[ReportRow], None]:

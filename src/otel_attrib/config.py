@@ -110,6 +110,39 @@ def _share(value: object) -> float:
     return share
 
 
+def _part(value: object) -> float:
+    try:
+        part = float(str(value))
+    except ValueError:
+        part = 0.0
+    if not 0 < part < 1:
+        raise ValueError("give a number between 0 and 1, such as 0.99")
+    return part
+
+
+def _amount(value: object) -> float:
+    try:
+        amount = float(str(value))
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < 1e6:
+        raise ValueError("give a number above 0")
+    return amount
+
+
+def _when(value: object) -> str:
+    word = str(value).strip().lower()
+    return word if word == "auto" else "on" if _switch(value) else "off"
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    pairs = value.items() if isinstance(value, dict) else (word.partition("=")[::2] for word in _list(value))
+    named = tuple((str(name).strip(), str(what).strip()) for name, what in pairs)
+    if not all(re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", name) and what for name, what in named):
+        raise ValueError("give name=value, such as cluster=eu-1")
+    return named
+
+
 def _rates(value: object) -> tuple[tuple[str, float], ...]:
     pairs = value.items() if isinstance(value, dict) else (word.partition("=")[::2] for word in _list(value))
     try:
@@ -186,6 +219,12 @@ class Settings:
     api_threads: int = _is(4, _count, "questions of the API at a time")
     api_waiting: int = _is(100, _count, "questions of the API that may wait for their turn, then 429")
     api_listeners: int = _is(100, _count, "listeners of `/api/v1/live` at a time, then 429")
+    api_traces: str = _is(
+        "",
+        _text,
+        "OTLP endpoint of the API's own traces; empty: OTEL_EXPORTER_OTLP_ENDPOINT, if another's",
+    )
+    access_log: bool = _is(False, _switch, "on: a line of the log for each request to the HTTP port", "off")
     log_format: str = _is("text", _log_format, "`json`: one object a line, with trace_id and span_id")
     stop_seconds: float = _is(20.0, _seconds, "longest wait for the store when stopping", "20s")
     agent: bool = _is(True, _switch, "off: `up` does not read this machine's counters", "on")
@@ -202,6 +241,34 @@ class Settings:
         (), _list, "Prometheus pages that the agent reads too, such as `http://127.0.0.1:9400`", ""
     )
     slo: str = _is("", _text, "OpenSLO file, or folder of them, with the service level objectives")
+    metrics_labels: tuple[str, ...] = _is(
+        (), _list, "more labels of the histograms on `/metrics`: tenant, sla_class; each makes series", ""
+    )
+    alerts: str = _is(
+        "auto", _when, "on: `up` looks for incidents; off: never; auto: when there is somebody to tell"
+    )
+    alertmanager: tuple[str, ...] = _is(
+        (), _list, "Alertmanagers that are told, such as `http://127.0.0.1:9093`", "", secret=True
+    )
+    alertmanager_token: str = _is("", _text, "bearer token sent to `alertmanager`; empty: none", secret=True)
+    webhooks: tuple[str, ...] = _is((), _list, "URLs that get each change as JSON", "", secret=True)
+    webhook_secret: str = _is(
+        "", _text, "key of the HMAC that signs what goes to `webhooks`; empty: unsigned", secret=True
+    )
+    alert_metrics: tuple[str, ...] = _is(("ttft", "tpot"), _list, "latencies that are watched", "ttft,tpot")
+    alert_quantile: float = _is(0.99, _part, "quantile that is watched", "0.99")
+    alert_interval: float = _is(5.0, _interval, "time between two looks", "5s")
+    alert_baseline: float = _is(3600.0, _seconds, "what is normal is learned from so much time before", "1h")
+    alert_false_alarms: float = _is(1.0, _amount, "false alarms that a watched latency may give a day", "1")
+    alert_severity: str = _is("ticket", _text, "severity of a slower tail; objectives have their own")
+    alert_labels: tuple[tuple[str, str], ...] = _is(
+        (), _pairs, "more labels of every alert, such as `cluster=eu-1`", ""
+    )
+    alert_external_url: str = _is("", _text, "where people reach this service's page, for links")
+    alert_grafana_url: str = _is("", _text, "where people reach Grafana; empty: no link to it")
+    alert_runbooks_url: str = _is(
+        "", _text, "folder of the runbooks, for links in alerts; empty: docs/runbooks of this release"
+    )
     scrape_token: str = _is("", _text, "bearer token sent to the pages of `scrape`; empty: none", secret=True)
 
     def __post_init__(self) -> None:

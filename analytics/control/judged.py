@@ -22,7 +22,7 @@ from otel_attrib.analytics.windows import rfc3339
 from otel_attrib.schema.decisions import DecisionRow, decision_moves, decision_rows
 from otel_attrib.schema.store import Store
 
-__all__ = ["Judged", "judge", "judged_object", "row_of", "thresholds_in_force"]
+__all__ = ["Judged", "judge", "judged_object", "logged_object", "row_of", "thresholds_in_force"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def judged_object(
         "rule": asdict(rule),
         "applied": applied,
         "items": [_item(each) for each in found],
-        "log": [_logged(row) for row in log],
+        "log": [logged_object(row) for row in log],
     }
 
 
@@ -158,7 +158,8 @@ def _item(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _logged(row: DecisionRow) -> dict[str, Any]:
+def logged_object(row: DecisionRow) -> dict[str, Any]:
+    """Return a kept decision for `--json` and the API."""
     return {
         "time": rfc3339(row.time),
         "decided": rfc3339(row.decided),

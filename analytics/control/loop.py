@@ -48,7 +48,7 @@ class ThresholdLoop:
         rule: ThresholdRule | None = None,
         every_s: float = 60.0,
     ) -> None:
-        """Judge `objectives()` over `store()` every `every_s` seconds; `keep(store)` is the way to the log."""
+        """Judge `objectives()` over `store()` every `every_s` seconds; `keep(store)` leads to the log."""
         self._store, self._objectives, self._keep = store, objectives, keep
         self._rule, self._every_s = rule or ThresholdRule(), every_s
         self._over = Event()

@@ -1,7 +1,8 @@
 """Every tenant's tail of the last minute, round by round, against the threshold that it is held to.
 
 Requests that arrived in the minute and have ended are seen, exactly, from their rows: what still runs is not
-in it, so a tenant whose requests hang is seen late. Tenants are those that asked for anything in the last day.
+in it, so a tenant whose requests hang is seen late. Tenants are those that asked for anything in the last
+day.
 """
 
 from collections.abc import Mapping, Sequence

@@ -7,7 +7,8 @@ series was not recorded), which adds 1 % to either. With few values the neighbou
 apart than all that, so windows with fewer than five values above the quantile are flagged.
 
 A window holds the requests that arrived in [end − window, end); ends lie on multiples of the step.
-States begin every 10 s, so from states window and step are multiples of 10 s.
+States begin every 10 s, so from states window and step are multiples of 10 s. Where both are whole minutes,
+the states of whole minutes are read instead: those of the same requests merged, which gives the same number.
 """
 
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from otel_attrib.schema.store import Store
 __all__ = ["SKETCH_ERROR", "STATE_SECONDS", "Bound", "Point", "Sliding", "slide", "slide_table"]
 
 STATE_SECONDS = 10
+MINUTE = 60
 SKETCH_ERROR = 0.01
 WINDOWS_AT_MOST = 100_000
 WORTH_MERGING = 2  # states stored for each that is told apart; below it, merging them first costs more
@@ -49,8 +51,9 @@ class Bound:
 class Point:
     """The quantile of one window; `ms` is None when nothing in it was measured.
 
-    `n` counts requests from states (a request without the metric included), values with `exact`;
-    `few` tells that the gap to the neighbouring rank outweighs the bound.
+    `n` counts requests from states (a request without the metric included), values with `exact`, in both
+    those sampled away as well; `few` tells that the gap to the neighbouring rank outweighs the bound, where
+    with `exact` a row counts once, whatever it stands for.
     """
 
     end: datetime
@@ -103,11 +106,18 @@ def slide(store: Store, asked: Sliding) -> list[Point]:
     """Compute every window of `asked.on_states()` that holds a request, in order of group and time."""
     whole, table = asked.on_states(), slide_table(store, asked)
     columns = [table[name].to_pylist() for name in (*whole.by, "window_end", "n", "ms")]
-    return [_point(tuple(map(str, row[:-3])), row[-3:], whole.level) for row in zip(*columns, strict=True)]
+    for_each = table["stands_for"].to_pylist() if whole.exact else [1.0] * len(table)
+    return [
+        _point(tuple(map(str, row[:-3])), row[-3:], whole.level, each)
+        for row, each in zip(zip(*columns, strict=True), for_each, strict=True)
+    ]
 
 
 def slide_table(store: Store, asked: Sliding) -> pa.Table:
-    """Compute it as columns: the dimensions, `window_end` in seconds since 1970, `n`, `ms` (or NaN)."""
+    """Compute it as columns: the dimensions, `window_end` in seconds since 1970, `n`, `ms` (or NaN).
+
+    With `exact` also `stands_for`: how many requests a row at or above the quantile stands for.
+    """
     asked.check()
     whole = asked.on_states()
     parameters = {
@@ -128,12 +138,15 @@ def slide_table(store: Store, asked: Sliding) -> pa.Table:
 def _from_states(
     store: Store, whole: Sliding, pieces: dict[str, str], parameters: dict[str, Any]
 ) -> pa.Table:
+    seconds = MINUTE if whole.window % MINUTE == 0 and whole.step % MINUTE == 0 else STATE_SECONDS
+    table, bucket = ("requests_60s", "minute") if seconds == MINUTE else ("requests_10s", "bucket")
+    pieces = {**pieces, "table": table, "bucket": bucket}
     (counted,) = store.rows(statement("states_count", **pieces), parameters)
     stored, distinct = int(counted["stored"]), int(counted["distinct_states"])
     kind = "states_merged" if stored > WORTH_MERGING * distinct else "states_as_stored"
     states = statement(kind, state=whole.metric.state, **pieces)
     sql = statement("sliding_states", states=states, dimensions=pieces["dimensions"])
-    windows = distinct * STATE_SECONDS / whole.step
+    windows = distinct * seconds / whole.step
     return store.arrow(sql, parameters, ONE_LEVEL if windows <= ONE_LEVEL_AT_MOST else None)
 
 
@@ -142,12 +155,12 @@ def _ends(span: Window, step: int) -> dict[str, int]:
     return {"first": int(span.start.timestamp()), "last": -int(-span.end.timestamp() // step) * step}
 
 
-def _point(group: tuple[str, ...], numbers: tuple[int, int, float], level: float) -> Point:
+def _point(group: tuple[str, ...], numbers: tuple[int, int, float], level: float, each: float) -> Point:
     end, n, ms = numbers
     return Point(
         end=datetime.fromtimestamp(end, UTC),
         group=group,
         n=n,
         ms=ms if isfinite(ms) else None,
-        few=rows_above(n, level) < ROWS_ABOVE,
+        few=rows_above(n, level) / each < ROWS_ABOVE,
     )

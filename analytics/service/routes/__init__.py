@@ -2,7 +2,16 @@
 
 from fastapi import APIRouter
 
-from otel_attrib.analytics.service.routes import quantiles, status, trace, why
+from otel_attrib.analytics.service.routes import (
+    heatmap,
+    marks,
+    quantiles,
+    reports,
+    requests,
+    status,
+    trace,
+    why,
+)
 
 __all__ = ["ROUTERS"]
 
@@ -12,4 +21,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     why.router,
     trace.router,
     status.router,
+    heatmap.router,
+    requests.router,
+    marks.router,
+    reports.router,
 )

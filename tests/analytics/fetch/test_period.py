@@ -123,7 +123,7 @@ def test_same_bytes_twice(store: Store, requests: Requests) -> None:
     table = requests(4000, seed=7)
     taken = []
     for pieces in ((0, 1500, 4000), (0, 4000)):
-        for name in ("requests", "requests_10s"):
+        for name in ("requests", "requests_10s", "requests_60s"):
             store.command(f"TRUNCATE TABLE {name}")
         for first, last in zip(pieces, pieces[1:], strict=False):
             store.insert_arrow("requests", table.slice(first, last - first))

@@ -81,7 +81,7 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def _ask(request: Request) -> Ask:
+async def _ask(request: Request) -> Ask:
     return Ask(request.app.state.desk, request)
 
 

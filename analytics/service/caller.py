@@ -62,19 +62,19 @@ _BEARER = HTTPBearer(auto_error=False, description="A token of `otel-attrib toke
 _Given = Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 
 
-def _reader(request: Request, given: _Given) -> Caller:
+async def _reader(request: Request, given: _Given) -> Caller:
     return _at_least("read", request, given)
 
 
-def _writer(request: Request, given: _Given) -> Caller:
+async def _writer(request: Request, given: _Given) -> Caller:
     return _at_least("write", request, given)
 
 
-def _admin(request: Request, given: _Given) -> Caller:
+async def _admin(request: Request, given: _Given) -> Caller:
     return _at_least("admin", request, given)
 
 
-def _visitor(request: Request, given: _Given) -> Caller | None:
+async def _visitor(request: Request, given: _Given) -> Caller | None:
     try:
         return _at_least("read", request, given)
     except (Forbidden, Unauthorized):

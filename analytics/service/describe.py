@@ -4,7 +4,15 @@ from typing import Any
 
 from otel_attrib.analytics.service.problem import PROBLEM
 
-__all__ = ["LONG", "ONE", "PROBLEMS", "problems"]
+__all__ = ["DESCRIPTION", "LONG", "ONE", "PROBLEMS", "problems"]
+
+DESCRIPTION = """
+Latency of LLM inference servers: its quantiles, why they rose, and the requests behind them. Parameters are
+the options of the `otel-attrib` commands of the same names, bodies what these print with `--json`.
+
+Every answer has an `ETag`; send it back in `If-None-Match` to get 304 while nothing has changed. Answers may
+be gzip. Faults are `application/problem+json`. A parameter that a route does not have is refused.
+""".strip()
 
 _WHEN = {
     401: "No token, or one that is not known or has expired.",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -103,7 +104,8 @@ class Desk:
         with self._lock:
             self._open += 1
         self._meters.waiting.inc()
-        running = self._pool.submit(self._run, flight, question)
+        # In the context of who asks: lines of the log carry its trace.
+        running = self._pool.submit(copy_context().run, self._run, flight, question)
         running.add_done_callback(self._over)
         return running
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from otel_attrib.analytics.exposition import encoded
+from otel_attrib.analytics.service.meters import Meters
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.service.app import Behind
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["add_health"]
 
 
-def add_health(app: FastAPI, behind: "Behind") -> None:
+def add_health(app: FastAPI, behind: "Behind", meters: Meters) -> None:
     """Add the routes that every site's machinery asks, without a token."""
+
+    collected = (*behind.metrics, meters.registry)
 
     @app.get("/healthz", operation_id="healthz", tags=["service"], response_class=PlainTextResponse)
     async def healthz() -> Response:
@@ -32,5 +35,5 @@ def add_health(app: FastAPI, behind: "Behind") -> None:
     @app.get("/metrics", operation_id="metrics", tags=["service"], response_class=PlainTextResponse)
     async def metrics(request: Request) -> Response:
         """Every counter and histogram as OpenMetrics, with exemplars, or in Prometheus' text format."""
-        page, kind = await run_in_threadpool(encoded, behind.metrics, request.headers.get("accept", ""))
+        page, kind = await run_in_threadpool(encoded, collected, request.headers.get("accept", ""))
         return Response(page, headers={"content-type": kind})

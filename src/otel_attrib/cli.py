@@ -19,6 +19,8 @@ __all__ = ["COMMANDS", "main", "parser"]
 
 COMMANDS = {
     "up": "receive, store and answer, in one process",
+    "serve": "the API and web page alone, on a ClickHouse store",
+    "tokens": "make, list and remove tokens of the API",
     "run": "start an LLM server with instrumentation on",
     "agent": "read this machine's GPU, link and host counters and send them",
     "why": "say what made the tail slower, and how sure that is",

@@ -1,6 +1,6 @@
 """GET /why and GET /diff: what made the tail slower, as `otel-attrib why --json` and `diff --json`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -58,12 +58,11 @@ async def why(
         unused |= {"view": view != "all", "quantile": quantile != 0.99, "at": at != "now"}
         return await _one_request(ask, caller, trace, metric, window, unused)
     words = caller.words(where)
-    return await ask.told_long(
-        lambda store, told: _report(
-            store, pose(store, metric, quantile, window, baseline, words, at), exact, view, told
-        ),
-        KEPT_SECONDS,
-    )
+
+    def question(store: Store) -> Question:
+        return pose(store, metric, quantile, window, baseline, words, at)
+
+    return await ask.told_long(lambda store, told: _report(store, question, exact, view, told), KEPT_SECONDS)
 
 
 @router.get("/diff", operation_id="diff", summary="Why B is slower than A", responses=LONG)
@@ -89,12 +88,14 @@ async def diff(
         end = rfc3339(end_of(store, at, visible))
         return scoped(compare(store, a, b, metric, quantile, window, where, end), caller)
 
-    return await ask.told_long(
-        lambda store, told: _report(store, question(store), exact, view, told), KEPT_SECONDS
-    )
+    return await ask.told_long(lambda store, told: _report(store, question, exact, view, told), KEPT_SECONDS)
 
 
-def _report(store: Store, question: Question, exact: bool, view: str, told: Progress) -> dict[str, Any]:
+def _report(
+    store: Store, posed: Callable[[Store], Question], exact: bool, view: str, told: Progress
+) -> dict[str, Any]:
+    told(CHOOSING, 0, STEPS)
+    question = posed(store)
     report = explain(store, question, exact, told)
     if view == "matrix":
         report = with_matrix(store, question, report, exact)

@@ -1,7 +1,7 @@
 """Receive OTLP, keep it in ClickHouse, and answer questions about it, in one process.
 
 Listens on loopback: OTLP over gRPC (4317) and HTTP (4318), the embedded store as a
-read-only ClickHouse over HTTP (8123), status and counters (8080). Point exporters at
+read-only ClickHouse over HTTP (8123), API, web page and counters (8080). Point exporters at
 it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317. The counters of this
 machine's cards and host are read as well, as by `otel-attrib agent`. SIGTERM or
 Ctrl-C stops it cleanly. Every setting can also come from the environment or a file:
@@ -10,9 +10,7 @@ see docs/reference/settings.md.
 
 import argparse
 import json
-import logging
 import os
-import sys
 from collections.abc import Mapping
 
 from otel_attrib.errors import MissingExtra
@@ -23,7 +21,7 @@ _MEANING = {
     "otlp_grpc": "OTLP over gRPC",
     "otlp_http": "OTLP over HTTP",
     "clickhouse": "ClickHouse, read-only",
-    "http": "status and counters",
+    "http": "API, web page, counters",
 }
 
 
@@ -55,21 +53,16 @@ def run(args: argparse.Namespace) -> int:
     names = ("dsn", "host", "otlp_grpc_port", "otlp_http_port", "clickhouse_port", "http_port")
     given = {name: getattr(args, name) for name in (*names, "spool", "spool_limit")}
     settings = load(**given, agent=False if args.no_agent else None)
-    _log_to_stderr()
     try:
+        from otel_attrib.analytics.service.logs import set_up_logs
         from otel_attrib.collector.up import serve
+        from otel_attrib.commands.face import Face
     except ImportError as missing:
         raise MissingExtra("otel-attrib up", "store,server") from missing
-    serve(settings, _print_json if args.json else _print)
+    set_up_logs(settings.log_format, settings.access_log)
+    face = Face()
+    serve(settings, _print_json if args.json else _print, face.app, face.beside())
     return 0
-
-
-def _log_to_stderr() -> None:
-    form = "%(asctime)s %(levelname)s %(message)s"
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format=form)
-    # What these say of a store that is down we say once, in a line of our own.
-    for name in ("urllib3", "clickhouse_connect"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _print_json(addresses: Mapping[str, str]) -> None:

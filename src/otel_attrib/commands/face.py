@@ -1,0 +1,57 @@
+"""The service's HTTP port in `otel-attrib up`: what answers there, and what lives beside it.
+
+Layers meet here: the collector has the ports and the store, analytics the questions, dashboards the page.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from otel_attrib.analytics.service.app import Behind, Ending, service_app
+from otel_attrib.collector.status import status_for
+from otel_attrib.collector.up import Beside, Inner
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["Face", "page_folder"]
+
+
+class Face:
+    """Makes the application, then what lives beside it; both once."""
+
+    def __init__(self) -> None:
+        """Nothing is made yet."""
+        self._made: FastAPI | None = None
+
+    def app(self, inner: Inner) -> "FastAPI":
+        """The application of the HTTP port over what the service has."""
+        behind = Behind(
+            store=inner.store,
+            trouble=inner.trouble,
+            status=partial(_status, inner),
+            metrics=(inner.counters.registry,),
+            page=page_folder(),
+            own=tuple(inner.addresses.values()),
+        )
+        self._made = service_app(inner.settings, behind)
+        return self._made
+
+    def beside(self) -> Sequence[Callable[[Inner], Beside]]:
+        """What lives beside the service; made after `app`."""
+        return (lambda _: Ending(self._app()),)
+
+    def _app(self) -> "FastAPI":
+        assert self._made is not None
+        return self._made
+
+
+def page_folder() -> Path:
+    """Where the built web page is installed."""
+    return Path(str(files("otel_attrib.dashboards"))) / "page"
+
+
+def _status(inner: Inner, host: str) -> dict[str, object]:
+    return status_for(host, inner.addresses, inner.database, inner.counters.totals())

@@ -14,7 +14,7 @@ from otel_attrib.analytics.service.describe import LONG
 from otel_attrib.analytics.service.parameters import At, Baseline, Id, Metric, Quantile, Where, Window
 from otel_attrib.analytics.service.progress import Progress
 from otel_attrib.analytics.service.scope import scoped
-from otel_attrib.analytics.why import explain, with_matrix
+from otel_attrib.analytics.why import CHOOSING, STEPS, explain, with_matrix
 from otel_attrib.analytics.windows import parse_duration, rfc3339
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store

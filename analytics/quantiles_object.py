@@ -1,8 +1,10 @@
 """Sliding quantiles from a user's words to JSON: the same for the command and for the service."""
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from otel_attrib.analytics.filters import Filter
+from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.quantiles import Point, Sliding, slide
 from otel_attrib.analytics.question import check_level, end_of
@@ -10,51 +12,43 @@ from otel_attrib.analytics.windows import parse_duration, parse_window, rfc3339
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store
 
-__all__ = ["SCHEMA", "ask_quantiles", "dimensions", "quantiles_object", "sliding"]
+__all__ = ["SCHEMA", "Words", "ask_quantiles", "dimensions", "quantiles_object"]
 
 SCHEMA = "otel-attrib/quantiles/1"
 
 
-def ask_quantiles(
-    store: Store,
-    metric: str,
-    level: float,
-    window: str,
-    step: str,
-    last: str,
-    by: str,
-    where: Filter,
-    at: str,
-    exact: bool,
-) -> dict[str, Any]:
-    """Ask `store`, and return what `otel-attrib quantiles --json` prints."""
-    asked = sliding(store, metric, level, window, step, last, by, where, at, exact)
-    return quantiles_object(asked.on_states(), slide(store, asked))
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a user says of a sliding quantile; durations and times are still text."""
+
+    metric: str = "ttft"
+    quantile: float = 0.99
+    window: str = "5m"
+    step: str = "1m"
+    last: str = "15m"
+    by: str = ""
+    where: Filter = EVERY_REQUEST
+    at: str = "now"
+    exact: bool = False
+
+    def sliding(self, end: datetime) -> Sliding:
+        """The question that they ask, looking back from `end`."""
+        return Sliding(
+            metric=metric_named(self.metric),
+            level=check_level(self.quantile),
+            window=int(parse_duration(self.window).total_seconds()),
+            step=int(parse_duration(self.step).total_seconds()),
+            span=parse_window(self.last, end),
+            by=dimensions(self.by),
+            where=self.where,
+            exact=self.exact,
+        )
 
 
-def sliding(
-    store: Store,
-    metric: str,
-    level: float,
-    window: str,
-    step: str,
-    last: str,
-    by: str,
-    where: Filter,
-    at: str,
-    exact: bool,
-) -> Sliding:
-    """The question that these words ask."""
-    return Sliding(
-        metric=metric_named(metric),
-        level=check_level(level),
-        window=int(parse_duration(window).total_seconds()),
-        step=int(parse_duration(step).total_seconds()),
-        span=parse_window(last, end_of(store, at, where)),
-        by=dimensions(by),
-        where=where,
-        exact=exact,
-    )
+def ask_quantiles(store: Store, words: Words) -> tuple[Sliding, list[Point]]:
+    """The question with its times, and its answer."""
+    asked = words.sliding(end_of(store, words.at, words.where))
+    return asked, slide(store, asked)
 
 
 def dimensions(words: str) -> tuple[str, ...]:
@@ -66,8 +60,9 @@ def dimensions(words: str) -> tuple[str, ...]:
     return names
 
 
-def quantiles_object(asked: Sliding, points: list[Point]) -> dict[str, Any]:
+def quantiles_object(question: Sliding, points: list[Point]) -> dict[str, Any]:
     """The numbers and what they are, for JSON."""
+    asked = question.on_states()
     bound = asked.bound()
     return {
         "schema": SCHEMA,

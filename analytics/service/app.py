@@ -17,6 +17,7 @@ from otel_attrib.analytics.service.door import Door
 from otel_attrib.analytics.service.headers import SafeHeaders
 from otel_attrib.analytics.service.health import add_health
 from otel_attrib.analytics.service.hosts import Hosts, allowed_hosts
+from otel_attrib.analytics.service.hub import Hub
 from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.place import API
 from otel_attrib.analytics.service.problem import add_problem_handlers
@@ -77,6 +78,7 @@ def _stand_behind(app: FastAPI, settings: Settings, behind: Behind) -> None:
     limits = Limits(settings.api_seconds, settings.api_rows, settings.api_memory)
     state.settings, state.behind, state.meters = settings, behind, meters
     state.door, state.strict = Door(settings), Strict()
+    state.hub = Hub(settings.api_listeners, meters)
     state.desk = Desk(behind.store, limits, settings.api_threads, settings.api_waiting, meters)
 
 
@@ -99,6 +101,7 @@ class Ending:
 
     def stop(self, seconds: float) -> None:
         """Send listeners away, call questions off, and send the last spans within `seconds`."""
+        self._app.state.hub.stop()
         self._app.state.desk.close()
         self._app.state.traces.force_flush(int(seconds * 1e3))
         self._app.state.traces.shutdown()

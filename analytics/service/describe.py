@@ -4,7 +4,7 @@ from typing import Any
 
 from otel_attrib.analytics.service.problem import PROBLEM
 
-__all__ = ["DESCRIPTION", "LONG", "ONE", "PROBLEMS", "problems"]
+__all__ = ["DESCRIPTION", "LIVE", "LONG", "ONE", "PROBLEMS", "problems"]
 
 DESCRIPTION = """
 Latency of LLM inference servers: its quantiles, why they rose, and the requests behind them. Parameters are
@@ -69,3 +69,19 @@ EVENTS = {
 
 LONG: Responses = {200: EVENTS, **problems(404)}
 """Beside `PROBLEMS`, where the answer may come as events."""
+
+LIVE: Responses = {
+    200: {
+        "description": "Events until the client leaves. `quantile`: `time` (the window's end), `points` with"
+        " `n`, `ms` and `few` for each group. `report`: an item of /reports, with an `id` for `Last-Event-ID`."
+        " `mark`: an item of /marks. `problem`: a question failed, and is asked again at the next step."
+        " Comments keep the connection open.",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'event: quantile\ndata: {"schema": "otel-attrib/live/1", "points": []}\n\n',
+            }
+        },
+    }
+}
+"""Beside `PROBLEMS`, what /live gives."""

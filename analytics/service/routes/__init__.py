@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from otel_attrib.analytics.service.routes import (
     heatmap,
+    live,
     marks,
     quantiles,
     reports,
@@ -22,6 +23,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     trace.router,
     status.router,
     heatmap.router,
+    live.router,
     requests.router,
     marks.router,
     reports.router,

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from otel_attrib.analytics.quantiles_object import ask_quantiles
+from otel_attrib.analytics.quantiles_object import Words, ask_quantiles, quantiles_object
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
 from otel_attrib.analytics.service.parameters import At, By, Metric, Quantile, Where
@@ -37,7 +37,5 @@ async def quantiles(
     exact: Annotated[bool, Query(description="From the requests themselves, not the 10 s states.")] = False,
 ) -> Response:
     """Numbers from 10 s states, within 1 % of the value at their rank (TBT 2 %)."""
-    chosen = caller.filter(where)
-    return await ask.told(
-        lambda store: ask_quantiles(store, metric, quantile, window, step, last, by, chosen, at, exact)
-    )
+    words = Words(metric, quantile, window, step, last, by, caller.filter(where), at, exact)
+    return await ask.told(lambda store: quantiles_object(*ask_quantiles(store, words)))

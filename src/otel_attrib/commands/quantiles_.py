@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from otel_attrib.analytics.quantiles import Point, Sliding
-    from otel_attrib.schema.store import Store
 
 __all__ = ["add_arguments", "run"]
 
@@ -38,27 +37,19 @@ def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     import json
 
-    from otel_attrib.analytics.quantiles import slide
-    from otel_attrib.analytics.quantiles_object import quantiles_object
+    from otel_attrib.analytics.filters import parse_filter
+    from otel_attrib.analytics.quantiles_object import Words, ask_quantiles, quantiles_object
     from otel_attrib.schema.store import connect
 
+    names = ("metric", "quantile", "window", "step", "last", "by", "at", "exact")
+    words = Words(where=parse_filter(args.where), **{name: getattr(args, name) for name in names})
     with connect(args.dsn, args.url) as store:
-        asked = _asked(store, args)
-        points = slide(store, asked)
+        asked, points = ask_quantiles(store, words)
     if args.json:
-        print(json.dumps(quantiles_object(asked.on_states(), points), ensure_ascii=False))
+        print(json.dumps(quantiles_object(asked, points), ensure_ascii=False))
     else:
         _print(asked, points)
     return 0
-
-
-def _asked(store: "Store", args: argparse.Namespace) -> "Sliding":
-    from otel_attrib.analytics.filters import parse_filter
-    from otel_attrib.analytics.quantiles_object import sliding
-
-    where = parse_filter(args.where)
-    words = (args.metric, args.quantile, args.window, args.step, args.last, args.by)
-    return sliding(store, *words, where, args.at, args.exact)
 
 
 def _print(asked: "Sliding", points: list["Point"]) -> None:

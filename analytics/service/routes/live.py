@@ -1,0 +1,137 @@
+"""GET /live: the tail as it is now, new reports and marks, as Server-Sent Events."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from otel_attrib.analytics.filters import Filter
+from otel_attrib.analytics.quantiles import Sliding
+from otel_attrib.analytics.quantiles_object import Words
+from otel_attrib.analytics.service.caller import Caller, Reader
+from otel_attrib.analytics.service.describe import LIVE
+from otel_attrib.analytics.service.desk import Desk
+from otel_attrib.analytics.service.hub import Event, Hub, Listener
+from otel_attrib.analytics.service.news import News, quantile_now, reports_since
+from otel_attrib.analytics.service.parameters import By, Metric, Quantile, Where
+from otel_attrib.analytics.service.problem import Forbidden, Unauthorized, problem_of
+from otel_attrib.analytics.service.stream import KEEP_ALIVE, event, events
+from otel_attrib.errors import UsageError
+from otel_attrib.schema.store import Store
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["live"])
+
+KEEP_ALIVE_SECONDS = 15.0
+NEWS_SECONDS = 5.0
+STEPS = (1, 300)
+
+
+@router.get("/live", operation_id="live", summary="The tail now, new reports and marks", responses=LIVE)
+async def live(
+    request: Request,
+    caller: Reader,
+    metric: Metric = "ttft",
+    quantile: Quantile = 0.99,
+    window: Annotated[
+        str, Query(max_length=20, description="How much each number looks back.", examples=["5m"])
+    ] = "5m",
+    step: Annotated[
+        str, Query(max_length=20, description="Time between two numbers: 1s to 5m.", examples=["10s"])
+    ] = "10s",
+    by: By = "",
+    where: Where = [],  # noqa: B006 -- FastAPI makes a new one for each request
+    last_event_id: Annotated[
+        str, Header(max_length=200, description="The `id` last seen: reports after it come first.")
+    ] = "",
+) -> Response:
+    """`quantile` at every step; `report` and `mark` when one is stored; `problem` when a question fails.
+
+    Questions of several listeners are asked once. Who does not read is sent away.
+    """
+    asked = _asked(metric, quantile, window, step, by, caller.filter(where))
+    state = request.app.state
+    stack = ExitStack()
+    listener = stack.enter_context(state.hub.listener())
+    try:
+        missed = await _missed(state.desk, last_event_id, caller)
+        _listen(stack, state.hub, state.desk, listener, asked, caller)
+    except BaseException:
+        stack.close()
+        raise
+    return events(_told(stack, listener, missed, _still(request)))
+
+
+def _asked(metric: str, level: float, window: str, step: str, by: str, where: Filter) -> Sliding:
+    asked = Words(metric, level, window, step, "1s", by, where).sliding(datetime.now(UTC))
+    if not STEPS[0] <= asked.step <= STEPS[1]:
+        raise UsageError(f"step {step} is not from 1s to 5m")
+    asked.check()
+    return asked
+
+
+def _listen(
+    stack: ExitStack, hub: Hub, desk: Desk, listener: Listener, asked: Sliding, caller: Caller
+) -> None:
+    async def numbers() -> Sequence[Event]:
+        return [await _ask(desk, lambda store: quantile_now(store, asked, datetime.now(UTC)))]
+
+    news = News(caller.tenants)
+
+    async def rows() -> Sequence[Event]:
+        told: Sequence[Event] = await _ask(desk, news.ask)
+        return told
+
+    words = (asked.metric.name, asked.level, asked.window, asked.step, asked.by, asked.where)
+    stack.enter_context(hub.hears(listener, words, asked.step, numbers))
+    stack.enter_context(hub.hears(listener, ("news", caller.tenants), NEWS_SECONDS, rows))
+
+
+async def _missed(desk: Desk, number: str, caller: Caller) -> Sequence[Event]:
+    if not number:
+        return ()
+    missed: Sequence[Event] = await _ask(desk, lambda store: reports_since(store, number, caller.tenants))
+    return missed
+
+
+async def _ask(desk: Desk, question: Callable[[Store], Any]) -> Any:
+    with desk.asked(lambda store, _: question(store), None, 0.0) as flight:
+        return await flight.answer
+
+
+def _still(request: Request) -> Callable[[], Caller]:
+    """Asks the door again: a token that is removed or over ends its streams too."""
+    _, _, token = request.headers.get("authorization", "").partition(" ")
+    return lambda: request.app.state.door.caller(token.strip() or None)
+
+
+async def _told(
+    stack: ExitStack, listener: Listener, missed: Sequence[Event], still: Callable[[], Caller]
+) -> AsyncIterator[bytes]:
+    sent: set[str] = set()
+    with stack:
+        yield KEEP_ALIVE  # so that the headers are out before the first event
+        for each in missed:
+            sent.add(each.number)
+            yield event(each.name, each.data, each.number)
+        while True:
+            try:
+                each_or_end = await asyncio.wait_for(listener.events.get(), KEEP_ALIVE_SECONDS)
+            except TimeoutError:
+                yield KEEP_ALIVE
+                continue
+            if each_or_end is None:
+                return
+            try:
+                still()
+            except (Forbidden, Unauthorized) as fault:
+                yield event("problem", bytes(problem_of(fault).body))
+                return
+            if not each_or_end.number or each_or_end.number not in sent:
+                yield event(each_or_end.name, each_or_end.data, each_or_end.number)

@@ -20,7 +20,7 @@ from otel_attrib.analytics.books import SUM_TOLERANCE_MS, Books
 from otel_attrib.analytics.causes import TAIL_ROWS
 from otel_attrib.analytics.change.decompose import Change, decompose
 from otel_attrib.analytics.change.whole import over_whole
-from otel_attrib.analytics.counted import counts_of
+from otel_attrib.analytics.counted import weighed_counts
 from otel_attrib.analytics.evidence import Layers, judge_layers
 from otel_attrib.analytics.evidence.weights import load_weights
 from otel_attrib.analytics.exemplars import exemplars_of
@@ -40,7 +40,7 @@ from otel_attrib.analytics.verdict import (
     Verdict,
     conclude,
     judge_data,
-    rows_above,
+    kept_above,
     threshold,
 )
 from otel_attrib.analytics.windows import rfc3339
@@ -136,7 +136,7 @@ def analyse(
 def _paired(
     baseline: Period, current: Period, metric: Metric, level: float, sides: tuple[Naming, Naming]
 ) -> _Pair:
-    counts = counts_of(baseline, metric), counts_of(current, metric)
+    counts = weighed_counts(baseline, metric, level), weighed_counts(current, metric, level)
     left_out = changed_coverage(*counts) + never_observed(*counts)
     return _Pair(metric, level, *fold_pair(baseline, current, metric), counts, left_out, sides)
 
@@ -203,7 +203,7 @@ def _judge(pair: _Pair, found: _Found | None, where: dict[str, str]) -> Verdict:
 
 def _facts(pair: _Pair) -> Facts:
     return Facts(
-        tail_rows=min(rows_above(counts.measured, pair.level) for counts in pair.counts),
+        tail_rows=min(kept_above(counts, pair.level) for counts in pair.counts),
         complete=min(counts.complete for counts in pair.counts),
         threshold=load_weights().threshold,
     )
@@ -263,7 +263,7 @@ def _filled(blank: Report, pair: _Pair, found: _Found) -> Report:
 
 def _data_wanted(pair: _Pair, change: Change) -> tuple[str, ...]:
     limit = threshold(pair.metric, change.before.value)
-    n = min(counts.measured for counts in pair.counts)
+    n = min(round(counts.measured / counts.each) for counts in pair.counts)
     return (*more_rows(n, pair.level, TAIL_ROWS), *wider_windows(change.delta, limit))
 
 
@@ -303,10 +303,19 @@ def _data_checks(pair: _Pair) -> dict[str, Any]:
         "sum_error_ms": 0.0,
         "telemetry_complete": round(min(counts.complete for counts in pair.counts), 6),
         "n": dict(zip(names, measured, strict=True)),
-        "rows_above": {name: rows_above(n, pair.level) for name, n in zip(names, measured, strict=True)},
+        "rows_above": {name: kept_above(c, pair.level) for name, c in zip(names, pair.counts, strict=True)},
         "blocks": {name: int(c.sizes.size) for name, c in zip(names, pair.counts, strict=True)},
         "missing_stages": _missing(*pair.counts),
+        **_sampled_away(pair),
     }
+
+
+def _sampled_away(pair: _Pair) -> dict[str, Any]:
+    """Return the share of each window's requests that is not stored, where any is not."""
+    shares = {
+        name: round(1 - c.kept, 6) for name, c in zip(("baseline", "current"), pair.counts, strict=True)
+    }
+    return {"sampled_away": shares} if any(shares.values()) else {}
 
 
 def _missing(baseline: Counts, current: Counts) -> dict[str, dict[str, float]]:

@@ -23,7 +23,11 @@ NODE_GROUPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What one window holds; `sizes` counts the measured values (requests; gaps for TBT) of each block."""
+    """What one window holds; `sizes` counts the measured values (requests; gaps for TBT) of each block.
+
+    Requests that were sampled away are counted in all of them. `kept` is the share of the requests that is
+    stored, `each` how many values a stored one at or above the quantile stands for.
+    """
 
     requests: int
     failed: int
@@ -33,6 +37,8 @@ class Counts:
     output_tokens: int
     missing: dict[str, float]
     sizes: NDArray[np.int64]
+    kept: float = 1.0
+    each: float = 1.0
 
     @property
     def measured(self) -> int:

@@ -1,14 +1,18 @@
 """What a window at hand holds, counted from its table, and counted up where that is a sample."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow.compute as pc
 
+from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.blocks import Counts, block_ids
 from otel_attrib.analytics.columns import Flags
+from otel_attrib.analytics.copies import WEIGHT, rows_kept, weights_of
 from otel_attrib.analytics.metric import OUTSIDE, Metric
 from otel_attrib.analytics.period import Period
 
-__all__ = ["counts_of", "scaled_counts"]
+__all__ = ["counts_of", "scaled_counts", "weighed_counts"]
 
 TOKENS_EXPECTED = {"ttft": 1, "tpot": 2, "tbt": 2, "e2e": 0}
 """The output tokens from which on a successful request should carry the metric."""
@@ -17,6 +21,18 @@ TOKENS_EXPECTED = {"ttft": 1, "tpot": 2, "tbt": 2, "e2e": 0}
 def counts_of(period: Period, metric: Metric) -> Counts:
     """Return the counts of the whole window where they came with it, else those of its table."""
     return period.counts or _count(period, metric)
+
+
+def weighed_counts(period: Period, metric: Metric, level: float) -> Counts:
+    """Return `counts_of` with how many values a stored one at or above the quantile stands for."""
+    counts = counts_of(period, metric)
+    if WEIGHT not in period.requests.column_names or not period.rows.n:
+        return counts
+    values, weights = period.rows.values, weights_of(period.requests)
+    mine = weights[period.rows.cluster] if metric.name == "tbt" else weights[_measured(period, metric)]
+    shown = harrell_davis.quantile(values, level) if period.displayed is None else period.displayed
+    above = values >= min(shown, values.max())
+    return replace(counts, each=float(above.sum() / (1 / mine[above]).sum()))
 
 
 def scaled_counts(period: Period, metric: Metric, total: int) -> Counts:
@@ -37,6 +53,7 @@ def scaled_counts(period: Period, metric: Metric, total: int) -> Counts:
         output_tokens=up(sample.output_tokens),
         missing=sample.missing,
         sizes=np.diff(ends, prepend=0),
+        kept=sample.kept,
     )
 
 
@@ -60,6 +77,7 @@ def _count(period: Period, metric: Metric) -> Counts:
             name: float(share) for name, share in zip(rows.names, missing, strict=True) if name != OUTSIDE
         },
         sizes=sizes[sizes > 0].astype(np.int64),
+        kept=rows_kept(period.requests) / requests if requests else 1.0,
     )
 
 

@@ -53,6 +53,7 @@ def note_all(
     """Return one sentence for each thing a reader should hold against the numbers."""
     means = means_of(baseline, current, baseline_window, current_window)
     return (
+        *_sampled(baseline, current),
         *_coverage(baseline, current),
         *_mix(means),
         *_load(means),
@@ -68,6 +69,15 @@ def note_new_work(share: float) -> tuple[str, ...]:
         f"{_percent(share)} of the requests are of a model or size that the baseline hardly holds: what they"
         " added is unexplained",
     )
+
+
+def _sampled(baseline: Counts, current: Counts) -> Iterator[str]:
+    old, new = 1 - baseline.kept, 1 - current.kept
+    if old or new:
+        yield (
+            f"{_percent(old)} of the baseline's and {_percent(new)} of the current requests were sampled"
+            " away: those kept count for them"
+        )
 
 
 def _coverage(baseline: Counts, current: Counts) -> Iterator[str]:

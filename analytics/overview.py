@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from otel_attrib.analytics import harrell_davis
+from otel_attrib.analytics.copies import copies, weights_of
 from otel_attrib.analytics.filters import EVERY_REQUEST, ROLLED_UP, Filter, check_dimensions
 from otel_attrib.analytics.metric import METRICS, OUTSIDE
 from otel_attrib.analytics.quantiles import STATE_SECONDS
@@ -105,13 +106,19 @@ def _tails(
     table = store.arrow(sql, {**window.bounds_us(), **where.parameters(), "most": most})
     keys = list(zip(*(table[name].to_pylist() for name in by), strict=True))
     values = table["value"].to_numpy()[::-1] / 1000
+    weights = weights_of(table)[::-1]
     parts = pc.list_flatten(table["parts"]).to_numpy().reshape(len(keys), len(TTFT.parts))[::-1] / 1000
     sizes = table["n"].to_numpy()[::-1]
     places: dict[Key, list[int]] = {}
     for place, key in enumerate(reversed(keys)):
         places.setdefault(tuple(str(word) for word in key), []).append(place)
     return {
-        key: _tail(values[rows], parts[rows], int(sizes[rows[0]]), shown.get(key))
+        key: _tail(
+            copies(values[rows], weights[rows]),
+            copies(parts[rows], weights[rows]),
+            int(sizes[rows[0]]),
+            shown.get(key),
+        )
         for key, rows in places.items()
     }
 

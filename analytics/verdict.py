@@ -29,6 +29,7 @@ __all__ = [
     "conclude",
     "judge_change",
     "judge_data",
+    "kept_above",
     "rows_above",
     "threshold",
 ]
@@ -87,6 +88,11 @@ def rows_above(n: int, level: float) -> float:
     return round(n * (1 - level), 6)
 
 
+def kept_above(counts: Counts, level: float) -> float:
+    """Return how many stored rows lie above the quantile of a window; one that counts tenfold is one."""
+    return rows_above(counts.measured, level) / counts.each
+
+
 def judge_data(name: str, counts: Counts, level: float) -> Verdict | None:
     """Return why the window called `name` (`the baseline`) cannot be judged, or None when it can."""
     n = counts.measured
@@ -95,8 +101,8 @@ def judge_data(name: str, counts: Counts, level: float) -> Verdict | None:
     if counts.complete < COMPLETE:
         share = f"{100 * counts.complete:.0f} %"
         return Verdict(INSUFFICIENT, f"only {share} of {name}'s requests are measured; 90 % are needed")
-    if rows_above(n, level) < ROWS_ABOVE:
-        return Verdict(INSUFFICIENT, _too_few(name, n, level))
+    if kept_above(counts, level) < ROWS_ABOVE:
+        return Verdict(INSUFFICIENT, _too_few(name, counts, level))
     if counts.sizes.size < BLOCKS:
         return Verdict(
             INSUFFICIENT,
@@ -106,12 +112,14 @@ def judge_data(name: str, counts: Counts, level: float) -> Verdict | None:
     return None
 
 
-def _too_few(name: str, n: int, level: float) -> str:
+def _too_few(name: str, counts: Counts, level: float) -> str:
     needed = round(ROWS_ABOVE / (1 - level))
-    fitting = next((offer for offer in OFFERED_LEVELS if rows_above(n, offer) >= ROWS_ABOVE), None)
+    fitting = next((offer for offer in OFFERED_LEVELS if kept_above(counts, offer) >= ROWS_ABOVE), None)
     advice = f"take a longer window or --quantile {fitting}" if fitting else "take a longer window"
+    stored = "" if counts.each == 1 else f", each stored one for {counts.each:.3g},"
     return (
-        f"{n} values in {name} leave {count(rows_above(n, level))} above P{100 * level:g};"
+        f"{counts.measured} values in {name}{stored} leave {count(kept_above(counts, level))} above"
+        f" P{100 * level:g};"
         f" {ROWS_ABOVE} are needed ({needed} values): {advice}"
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from otel_attrib.analytics.columns import Dimension, Floats
+from otel_attrib.analytics.copies import repeated
 from otel_attrib.analytics.exceedance import Work, fit_cells
 from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.limit_grid import LimitGrid, grid_of
@@ -44,7 +45,8 @@ def fetch_limits(store: Store, metric: Metric, window: Window, where: Filter, le
     bound = {**window.bounds_us(), **where.parameters()}
     (size,) = store.rows(statement("period_size", where=where.sql()), bound)
     sql = statement("watch_sample", value=metric.value, values=metric.values, where=where.sql())
-    table = store.arrow(sql, {**bound, "one_in": -(-int(size["requests"]) // FITTED_TO) or 1})
+    one_in = -(-int(size["requests"]) // FITTED_TO) or 1
+    table = repeated(store.arrow(sql, {**bound, "one_in": one_in}))
     sizes = ("output_tokens", "prompt_tokens") if metric.name == "e2e" else ("prompt_tokens",)
     work = Work(Dimension.of(table["model"]), tuple(_floats(table, name) for name in sizes))
     return grid_of(fit_cells(work, _floats(table, "ms"), level))

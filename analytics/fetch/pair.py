@@ -13,6 +13,7 @@ from otel_attrib.analytics import harrell_davis
 from otel_attrib.analytics.blocks import block_ids
 from otel_attrib.analytics.change.decompose import Change, decompose
 from otel_attrib.analytics.change.whole import UpperRows
+from otel_attrib.analytics.copies import WEIGHT, repeated
 from otel_attrib.analytics.fetch.majorant import majorant_of
 from otel_attrib.analytics.fetch.period import CAP, fetch_period
 from otel_attrib.analytics.fetch.plain import plain
@@ -73,7 +74,7 @@ def _fetch_upper(
         "period_upper", columns=_columns(metric, change), where=where.sql(), value=metric.value, more=more.sql
     )
     parameters = {**current.window.bounds_us(), **where.parameters(), **more.parameters}
-    table = plain(store.arrow(sql, {**parameters, "floor_us": floor * 1000}))
+    table = repeated(plain(store.arrow(sql, {**parameters, "floor_us": floor * 1000})))
     return UpperRows(rows_of(table, metric, current.rows.total), floor)
 
 
@@ -82,4 +83,6 @@ def _columns(metric: Metric, change: Change) -> str:
     stages = [sql if sql.isidentifier() else f"{name}_us" for name, sql in metric.parts]
     uneven = [stage.partition.groups.names for stage in change.back.stages if stage.partition]
     places = sorted({name for names in uneven for name in names})
-    return ", ".join(["time", "model", *places, "prompt_tokens", "output_tokens", metric.value, *stages])
+    return ", ".join(
+        ["time", "model", *places, "prompt_tokens", "output_tokens", metric.value, *stages, WEIGHT]
+    )

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from otel_attrib.analytics.copies import WEIGHT, repeated, weights_of
 from otel_attrib.analytics.counted import scaled_counts
 from otel_attrib.analytics.fetch.plain import plain
 from otel_attrib.analytics.fetch.quantile import quantile_from_rows, quantile_from_states
@@ -60,6 +61,7 @@ COLUMNS = (
     "batch_size_mean",
     "kv_usage_max",
     "waiting_max",
+    WEIGHT,
 )
 """Columns of `requests` that calculations read; for TBT `gaps_us` is added."""
 
@@ -107,7 +109,7 @@ def _sample(
         else quantile_from_rows(store, metric, window, where, level, rows.values)
     )
     # States count requests, measured or not, and not gaps: the sample says how many values they give.
-    total = round(shown.n * rows.n / max(1, len(requests))) if states else shown.n
+    total = round(shown.n * rows.n / max(1, len(period.requests))) if states else shown.n
     sample = replace(
         period,
         rows=replace(rows, total=total),
@@ -141,9 +143,12 @@ def _taken(
 
 
 def _values(metric: Metric, requests: pa.Table) -> int:
+    """Return how many values they give as often as they count, before any is repeated."""
+    weights = weights_of(requests)
     if metric.name != "tbt":
-        return len(requests)
-    return int(pc.sum(pc.list_value_length(requests["gaps_us"])).as_py() or 0)
+        return int(weights.sum())
+    gaps = pc.fill_null(pc.list_value_length(requests["gaps_us"]), 0).to_numpy()
+    return int((gaps * weights).sum())
 
 
 def _way(total: int, n: int, states: bool) -> str:
@@ -152,7 +157,8 @@ def _way(total: int, n: int, states: bool) -> str:
 
 
 def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, taken: Sample) -> Period:
-    """Put the requests together with what is known around them."""
+    """Put the requests, as often as they count, together with what is known around them."""
+    requests = repeated(requests)
     services, nodes = (pc.unique(requests[name]).to_pylist() for name in ("service", "node"))
     end = max(window.end, _last_end(requests)) if metric.name == "tbt" else window.end
     steps = fetch_steps(store, Window(window.start, end), services, nodes, taken)

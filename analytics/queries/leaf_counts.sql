@@ -3,12 +3,13 @@
 SELECT
     $dimensions
     block,
-    count() AS n,
-    countIf(value > row_limit) AS exceed
+    sum(weight) AS n,
+    sumIf(weight, value > row_limit) AS exceed
 FROM
 (
     SELECT
         $dimensions
+        weight,
         intDiv(toUnixTimestamp64Micro(time) - {from_us:Int64}, {block_us:Int64}) AS block,
         toFloat64(assumeNotNull($value)) AS value,
         $limit AS row_limit

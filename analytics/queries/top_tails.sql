@@ -1,5 +1,5 @@
--- The slowest requests of each group, with their stages, and how many the group has.
-SELECT $dimensions value, parts, n
+-- The slowest requests of each group, with their stages and weights, and how many the group has.
+SELECT $dimensions value, parts, weight, n
 FROM
 (
     SELECT
@@ -7,7 +7,8 @@ FROM
         toFloat64(assumeNotNull($value)) AS value,
         $parts AS parts,
         trace_id,
-        count() OVER (PARTITION BY $partition) AS n
+        weight,
+        sum(weight) OVER (PARTITION BY $partition) AS n
     FROM requests
     WHERE time >= fromUnixTimestamp64Micro({from_us:Int64}, 'UTC')
       AND time < fromUnixTimestamp64Micro({to_us:Int64}, 'UTC')

@@ -4,13 +4,14 @@ SELECT
     toString(service) AS service,
     toString(model) AS model,
     toInt64(floor(ended_us / 1000000)) AS second,
-    count() AS n,
-    countIf(value > row_limit) AS exceed
+    sum(weight) AS n,
+    sumIf(weight, value > row_limit) AS exceed
 FROM
 (
     SELECT
         service,
         model,
+        weight,
         toUnixTimestamp64Micro(time) + ifNull(e2e_us, 0) AS ended_us,
         toFloat64(assumeNotNull($value)) AS value,
         $limit AS row_limit

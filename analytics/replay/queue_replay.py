@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from otel_attrib.analytics.blocks import block_ids
 from otel_attrib.analytics.change.decompose import Change
+from otel_attrib.analytics.copies import WEIGHT, rows_kept
 from otel_attrib.analytics.harrell_davis import quantile
 from otel_attrib.analytics.intervals import Estimate, jackknife
 from otel_attrib.analytics.period import Period
@@ -112,6 +113,9 @@ def _not_possible(baseline: Period, current: Period) -> tuple[bool, str] | None:
         if len(period.requests) < period.rows.total:
             told = f"{len(period.requests):,} of {period.rows.total:,}"
             return False, f"queue, cause unresolved: {told} requests of the {name} are at hand"
+        if WEIGHT in period.requests.column_names:
+            away = f"{100 * (1 - rows_kept(period.requests) / len(period.requests)):.3g} %"
+            return False, f"queue, cause unresolved: {away} of the requests of the {name} were sampled away"
         column = period.rows.observed[:, period.rows.names.index(QUEUE)]
         if period.rows.n == 0 or float(column.mean()) < 0.9:
             return False, f"queue, cause unresolved: waits of the {name} were not observed"

@@ -5,7 +5,8 @@ from typing import Final
 __all__ = ["COUNTED", "MEASURED", "ONE_REQUEST", "READ", "SKETCHED"]
 
 SKETCHED: Final = (
-    "within 1 % of the value at its rank, merged from 10 s states; with few requests in an interval the gap to "
+    "within 1 % of the value at its rank, merged from 10 s states; with few requests in an interval "
+    "the gap to "
     "the next value is larger than that"
 )
 """Quantiles of `requests_10s`."""

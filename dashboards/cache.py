@@ -90,7 +90,8 @@ def _hits() -> AnyPanel:
 
 def _preempted() -> AnyPanel:
     said = Said(
-        "Requests thrown out of the batch for want of KV blocks, and how often it happened; their work is done again",
+        "Requests thrown out of the batch for want of KV blocks, and how often it happened; their "
+        "work is done again",
         "requests, preemptions a second",
         bounds.COUNTED,
     )
@@ -105,10 +106,12 @@ def _step_time() -> AnyPanel:
 
 def _step_parts() -> AnyPanel:
     said = Said(
-        "Mean time of a step by what it went to: scheduler, forward pass, sampling, collectives between ranks, "
+        "Mean time of a step by what it went to: scheduler, forward pass, sampling, collectives "
+        "between ranks, "
         "copies, handling the output",
         "milliseconds",
-        "exact means; a part that an engine does not report is absent, so the parts may add up to less than a step",
+        "exact means; a part that an engine does not report is absent, so the parts may add up to "
+        "less than a step",
     )
     return colored(stacked(lines("Parts of a step", said, [Target("step_parts")], "ms")), _PARTS)
 

@@ -39,7 +39,8 @@ def _arrivals() -> AnyPanel:
 
 def _newest() -> AnyPanel:
     said = Said(
-        "How old the newest row of each table is at the end of the range, and how many rows the range has. An age "
+        "How old the newest row of each table is at the end of the range, and how many rows the "
+        "range has. An age "
         "that grows on one table alone means that its source has stopped.",
         "rows, seconds",
         "exact; ages to the second",
@@ -63,7 +64,8 @@ def _answers() -> AnyPanel:
 
 def _sources() -> AnyPanel:
     said = Said(
-        "Each source of each agent over the range: does it answer, how often it is read and how long that took at "
+        "Each source of each agent over the range: does it answer, how often it is read and how long "
+        "that took at "
         "most, how many values it gave, and how many were refused or missed",
         "seconds, milliseconds, counts",
         bounds.READ,

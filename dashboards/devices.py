@@ -58,7 +58,10 @@ def devices(page: str = PAGE_URL) -> dashboard.Dashboard:
         ),
         ("Errors", [_errors()]),
     ]
-    about = "What cards, links and hosts did: the counters that verdicts rest on, before they are joined to requests."
+    about = (
+        "What cards, links and hosts did: the counters that verdicts rest on, before they are joined to "
+        "requests."
+    )
     return framed("devices", "LLM serving: GPU and links", about, parts, page)
 
 
@@ -70,7 +73,7 @@ def counter(key: str, places: str = FRAGMENTS["node_filter"], span: str = "half"
     words = {"metric": found.metric, "matching": _matching(found), "places": places, "scale": scale}
     if not growing:
         words["combine"] = "sum" if summed(found) else "avg"
-    title = f"{found.meaning[:1].upper()}{found.meaning[1:]}"
+    title = f"{found.meaning[:1].upper()}{found.meaning[1:]}".replace("`", "")
     said = Said(
         f"{title} (`{found.metric}`), a line for each {'device' if found.per_device else 'host'}",
         f"{found.unit} a second" if growing else found.unit,
@@ -90,7 +93,8 @@ def _matching(found: Counter) -> str:
 
 def _links() -> AnyPanel:
     said = Said(
-        "Width and generation of each card's PCIe link at its lowest beside what is possible, and its NVLinks. A "
+        "Width and generation of each card's PCIe link at its lowest beside what is possible, and "
+        "its NVLinks. A "
         "resting card lowers its generation by itself; fewer lanes than possible under load are a fault.",
         "lanes, generation, links",
         bounds.READ,

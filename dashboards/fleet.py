@@ -67,7 +67,8 @@ def tokens() -> AnyPanel:
 def groups(column: str, title: str, span: str = "whole") -> AnyPanel:
     """A row for each value of a dimension, the slowest first."""
     said = Said(
-        f"Requests, failures, mean lengths and latencies of the range, a row for each {column}, slowest first",
+        f"Requests, failures, mean lengths and latencies of the range, a row for each {column}, "
+        "slowest first",
         "milliseconds, shares and tokens",
         bounds.SKETCHED,
     )
@@ -85,7 +86,8 @@ def _now() -> AnyPanel:
 
 def _tail() -> AnyPanel:
     said = Said(
-        "Mean time in each stage of TTFT of the slowest hundredth of each interval. It says what is in the tail, "
+        "Mean time in each stage of TTFT of the slowest hundredth of each interval. It says what is "
+        "in the tail, "
         "not what caused it: a fault makes others wait in `queue`. `otel-attrib why` names the cause.",
         "milliseconds",
         "exact means; a stage that a request does not report is in `outside`",

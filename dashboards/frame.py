@@ -1,4 +1,4 @@
-"""What all dashboards have: variables, marks and verdicts as annotations, links to each other and the page."""
+"""What all dashboards have: variables, marks and verdicts as annotations, links to one another."""
 
 import json
 from collections.abc import Iterable, Sequence

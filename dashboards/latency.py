@@ -29,7 +29,8 @@ def latency(metric: str, span: str = "half") -> timeseries.Panel:
         said = Said(f"{meaning}.", "milliseconds", bounds.SKETCHED.replace("1 %", "2 %"))
         return colored(lines(title, said, queries, "ms", span), QUANTILE_COLORS)
     said = Said(
-        f"{meaning}. A dot is the request at the P99 of its interval: it opens with its waterfall, or with the "
+        f"{meaning}. A dot is the request at the P99 of its interval: it opens with its waterfall, or "
+        "with the "
         "evidence on the page.",
         "milliseconds",
         bounds.SKETCHED,
@@ -42,7 +43,8 @@ def latency(metric: str, span: str = "half") -> timeseries.Panel:
 def verdicts() -> AnyPanel:
     """Incidents with their verdicts."""
     said = Said(
-        "Incidents that `otel-attrib watch` judged, the latest state of each. An incident opens its whole report.",
+        "Incidents that `otel-attrib watch` judged, the latest state of each. An incident opens its "
+        "whole report.",
         "milliseconds that the metric's quantile rose by (delta)",
         "the report gives an interval for every line; a layer is named only with enough evidence",
     )

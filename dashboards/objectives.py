@@ -74,8 +74,10 @@ def _attained() -> AnyPanel:
 
 def _burn() -> AnyPanel:
     said = Said(
-        "How fast the budget burns: share of bad requests over 5 minutes, an hour and 6 hours, over 1 − target. At 1 "
-        "the budget lasts just its window. Dashed: the workbook's factors 14.4 (page at once) and 6 (page soon), of "
+        "How fast the budget burns: share of bad requests over 5 minutes, an hour and 6 hours, over "
+        "1 − target. At 1 "
+        "the budget lasts just its window. Dashed: the workbook's factors 14.4 (page at once) and 6 "
+        "(page soon), of "
         "a budget of 30 days",
         "multiples",
         _EXACT,
@@ -129,7 +131,8 @@ def _row(one: Objective) -> str:
     window = int(one.window.total_seconds())
     return (
         f"SELECT {_text(one.name)} AS objective, {_text(one.title)} AS title, "
-        f"{one.target!r} AS target_share, {attained} AS attained_share, 1 - (1 - attained_share) / {1 - one.target!r} AS budget_left_share "
+        f"{one.target!r} AS target_share, {attained} AS attained_share, "
+        f"1 - (1 - attained_share) / {one.budget!r} AS budget_left_share "
         f"FROM requests WHERE requests.time > $__toTime - {window} AND requests.time <= $__toTime "
         f"AND {_condition(one.where)} HAVING isFinite(attained_share)"
     )

@@ -66,7 +66,8 @@ def _written() -> AnyPanel:
 
 def _lost() -> AnyPanel:
     said = Said(
-        "What went wrong on the way: single items rejected, inserts that failed and were tried again, items that "
+        "What went wrong on the way: single items rejected, inserts that failed and were tried "
+        "again, items that "
         "the store refuses (quarantined), requests set aside that could not be kept (lost)",
         "a second",
         _EXACT,

@@ -36,7 +36,10 @@ def prometheus_only(page: str = PAGE_URL) -> dashboard.Dashboard:
         ("Traffic", [_requests(), _failed(), _heat_map(), _by_model()]),
         ("The service: receiver, spool, writer", own_panels()),
     ]
-    about = "Latencies and the service's own counters from a Prometheus that scrapes /metrics; no ClickHouse needed."
+    about = (
+        "Latencies and the service's own counters from a Prometheus that scrapes /metrics; no ClickHouse "
+        "needed."
+    )
     own = [_choice(name, label, column) for name, (label, column) in _LABELS.items()]
     return framed(
         "prometheus",

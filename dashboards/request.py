@@ -69,7 +69,8 @@ def _facts() -> AnyPanel:
 
 def _waterfall() -> AnyPanel:
     said = Said(
-        "Stages of TTFT one after another, then the decode. `outside` is what no stage explains; a stage that was "
+        "Stages of TTFT one after another, then the decode. `outside` is what no stage explains; a "
+        "stage that was "
         "not observed has no bar",
         "milliseconds since arrival",
         f"{bounds.ONE_REQUEST}; the stages add up to TTFT",
@@ -147,7 +148,8 @@ def _gap_sizes() -> AnyPanel:
 
 def _evidence() -> AnyPanel:
     said = Said(
-        "Each counter of the request's cards and hosts in exactly the whole request, each of its stages and the "
+        "Each counter of the request's cards and hosts in exactly the whole request, each of its "
+        "stages and the "
         "decode: a total's increase, a gauge's mean",
         "as in the column",
         "the value lies between low and high; coverage is the share of the stage that readings stand for",

@@ -8,6 +8,7 @@ OtelAttribError
 │   ├── StoreBusy     another process holds the embedded store
 │   └── StoreSchema   tables are missing or of another version
 ├── DataError         a file or a body is not what it claims      exit 1
+├── GrafanaError      a Grafana refused or cannot be reached      exit 1
 ├── InexactError      lines of a report miss their sum: our fault  exit 1
 └── NotFound          the store has nothing of that name          exit 1
 
@@ -17,6 +18,7 @@ Every message names what was wrong, where, and what to do.
 __all__ = [
     "ConfigError",
     "DataError",
+    "GrafanaError",
     "InexactError",
     "MissingExtra",
     "NotFound",
@@ -80,6 +82,15 @@ class StoreSchema(StoreError):
 
 class DataError(OtelAttribError):
     """A file or a request body is not what it claims to be."""
+
+
+class GrafanaError(OtelAttribError):
+    """A Grafana refused, cannot be reached or holds what is not ours; `status` is its HTTP status, if any."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        """Keep the status beside the message."""
+        super().__init__(message)
+        self.status = status
 
 
 class InexactError(OtelAttribError):

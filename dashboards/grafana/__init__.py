@@ -1,0 +1,1 @@
+"""The dashboards in a Grafana: compared, applied, written as files for provisioning."""

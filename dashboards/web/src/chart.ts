@@ -1,0 +1,37 @@
+// ECharts with only what the page draws, and a chart that follows its box, the theme and the view's end.
+import { BarChart, CustomChart, LineChart } from "echarts/charts";
+import { GridComponent, MarkAreaComponent, MarkLineComponent } from "echarts/components";
+import { init, use, type EChartsCoreOption, type EChartsType } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { color, onChange } from "./theme";
+
+use([BarChart, CustomChart, LineChart, GridComponent, MarkAreaComponent, MarkLineComponent, CanvasRenderer]);
+
+export type Option = EChartsCoreOption;
+
+// Draws what `option` returns, again whenever the box, the theme or the data (`again`) change.
+export function chart(box: HTMLElement, option: () => Option, signal: AbortSignal): { again: () => void } {
+  const drawn: EChartsType = init(box, null, { renderer: "canvas" });
+  const again = (): void => drawn.setOption({ ...option(), animation: false, useUTC: true }, { notMerge: true });
+  const size = new ResizeObserver(() => {
+    drawn.resize();
+    again();
+  });
+  size.observe(box);
+  onChange(again, signal);
+  signal.addEventListener("abort", () => {
+    size.disconnect();
+    drawn.dispose();
+  });
+  again();
+  return { again };
+}
+
+export function axisLook(): Option {
+  return {
+    axisLine: { show: false },
+    axisTick: { show: true, lineStyle: { color: color("line") } },
+    axisLabel: { color: color("dim"), fontFamily: "system-ui, sans-serif", fontSize: 11, hideOverlap: true },
+    splitLine: { show: false },
+  };
+}

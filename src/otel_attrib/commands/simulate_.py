@@ -10,7 +10,9 @@ With --dsn or --url the run is sent to a store as spans and metrics, the way a
 real engine's are (--fast inserts its tables instead), and the `why` that asks
 about it is printed. --out writes Parquet. Without any of them nothing is
 written. The current window ends now, unless --start says when the baseline
-starts.
+starts. With --live it begins now: the baseline is sent at once, then what
+happens is sent second by second while it happens, for dashboards and alerts to
+see it come.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from otel_attrib.collector.imports.delivery import Delivery
     from otel_attrib.fleet import Simulation
     from otel_attrib.fleet.deliver import Delivered
 
@@ -31,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "example: otel-attrib simulate --list\n"
         "         otel-attrib simulate clock-throttle --set fault.severity=3\n"
-        "         otel-attrib simulate pcie-width --dsn chdb:///tmp/fleet --fast"
+        "         otel-attrib simulate pcie-width --dsn chdb:///tmp/fleet --fast\n"
+        "         otel-attrib simulate preemption-storm --live --url http://127.0.0.1:8080"
     )
     parser.add_argument("scenario", nargs="?", metavar="SCENARIO", help="a name of --list, or a .toml file")
     parser.add_argument("--list", action="store_true", help="show the scenarios that come with it")
@@ -46,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-fault", action="store_true", help="the same requests, and nothing breaks")
     parser.add_argument("--start", metavar="TIME", help="when the baseline starts (so that all ends now)")
     parser.add_argument("--fast", action="store_true", help="insert tables, not spans (needs --dsn)")
+    parser.add_argument("--live", action="store_true", help="the current window in real time (needs --url)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the tables as Parquet into DIR")
     parser.add_argument("--json", action="store_true", help="print JSON (otel-attrib/simulate/1)")
     add_store_arguments(parser)
@@ -61,6 +66,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("name a scenario (--list shows them) or a .toml file")
     if args.fast and not args.dsn:
         raise UsageError("--fast writes tables into a store: give its --dsn")
+    if args.live and (not args.url or args.start or args.fast):
+        raise UsageError(
+            "--live sends to a running service from now on: give --url, neither --start nor --fast"
+        )
     if args.seed < 0:
         raise UsageError(f"--seed {args.seed} is below 0")
     simulation = _simulated(args)
@@ -91,6 +100,8 @@ def _simulated(args: argparse.Namespace) -> "Simulation":
     found = simulate(load_scenario(args.scenario, tuple(args.set)), args.seed, fault=not args.no_fault)
     if start:
         return found.starting(start)
+    if args.live:
+        return found.starting(datetime.now(UTC).replace(microsecond=0) - found.windows[0].length)
     if args.dsn or args.url or args.out is None:
         return found.starting(datetime.now(UTC).replace(microsecond=0) - found.length)
     return found
@@ -116,9 +127,30 @@ def _deliver(args: argparse.Namespace, simulation: "Simulation") -> "list[Delive
     elif args.dsn or args.url:
         from otel_attrib.collector.imports.connection import delivery
 
-        with delivery(args.dsn, args.url) as to, counted("sending", total) as advance:
-            done.append(deliver(simulation, to, advance))
+        with delivery(args.dsn, args.url) as to:
+            if args.live:
+                _stream(simulation, to)
+            else:
+                with counted("sending", total) as advance:
+                    done.append(deliver(simulation, to, advance))
     return done
+
+
+def _stream(simulation: "Simulation", to: "Delivery") -> None:
+    import sys
+
+    from otel_attrib.commands.progress import counted
+    from otel_attrib.commands.stopping import raises
+    from otel_attrib.fleet.live import send_live
+
+    begins = simulation.windows[1].start
+    print(f"live: the current window begins at {begins:%H:%M:%S} UTC; Ctrl-C ends it", file=sys.stderr)
+    try:
+        with raises(), counted("sending", round(simulation.length.total_seconds())) as advance:
+            sent = send_live(simulation, to, advance)
+        print(f"live: {sent.live_s} s sent, at most {sent.latest_s:.1f} s late", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("live: ended early", file=sys.stderr)
 
 
 def _show(args: argparse.Namespace, simulation: "Simulation", done: "list[Delivered]") -> None:

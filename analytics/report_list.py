@@ -13,7 +13,7 @@ from typing import Any
 from otel_attrib.analytics.cursor import Key, Page, Place, paged
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window, parse_duration, parse_time, rfc3339
-from otel_attrib.errors import NotFound
+from otel_attrib.errors import NotFound, UsageError
 from otel_attrib.schema.store import Store
 
 __all__ = ["KeptReport", "incident_reports", "list_reports", "since_window"]
@@ -93,13 +93,19 @@ def list_reports(
 
 
 def incident_reports(store: Store, incident: str, tenants: Sequence[str] = ()) -> list[KeptReport]:
-    """Return the reports of one incident, newest first, with their bodies; `NotFound` when there is none."""
+    """Return the reports of one incident, newest first, with their bodies; `NotFound` when there is none.
+
+    `incident` is its whole name or how it begins, which no other incident may.
+    """
     rows = store.rows(
         statement("report_bodies"), {"incident": incident, "tenants": list(tenants), "most": ROWS_OF_ONE}
     )
     if not rows:
         raise NotFound(f"no report of an incident {incident!r}: `otel-attrib reports` lists those there are")
-    return [_row(row) for row in rows]
+    names = sorted({str(row["incident"]) for row in rows})
+    if len(names) > 1 and incident not in names:
+        raise UsageError(f"{incident!r} begins several incidents: {', '.join(names[:5])}")
+    return [_row(row) for row in rows if incident not in names or row["incident"] == incident]
 
 
 def _rows(

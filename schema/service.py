@@ -1,17 +1,21 @@
 """The running `otel-attrib up`, asked what it is and where its store listens."""
 
 import json
+import os
+from collections.abc import Mapping
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from otel_attrib.errors import StoreError, UsageError
 from otel_attrib.schema.dsn import DATABASE
 
-__all__ = ["DEFAULT_URL", "service_status", "store_address"]
+__all__ = ["DEFAULT_URL", "TOKEN", "service_post", "service_status", "store_address"]
 
 DEFAULT_URL = "http://127.0.0.1:8080"
+TOKEN = "OTEL_ATTRIB_TOKEN"
+"""Variable of the bearer token that commands show to the API."""
 
 
 def service_status(url: str, timeout_s: float = 10.0) -> dict[str, Any]:
@@ -42,3 +46,34 @@ def store_address(url: str, timeout_s: float = 10.0) -> str:
         raise StoreError(f"the service at {url} names no ClickHouse address")
     scheme = "clickhouses" if where.scheme == "https" else "clickhouse"
     return f"{scheme}://{where.netloc}/{status.get('database') or DATABASE}"
+
+
+def service_post(url: str, path: str, body: Mapping[str, Any], timeout_s: float = 10.0) -> dict[str, Any]:
+    """Send `body` to a route of the API under /api/v1, with the token of the environment; its answer."""
+    address = f"{url.rstrip('/')}/api/v1/{path}"
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise UsageError(f"--url {url!r} is not of the form http://host:port")
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get(TOKEN):
+        headers["Authorization"] = f"Bearer {token}"
+    try:
+        request = Request(address, json.dumps(body).encode(), headers)
+        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+    except HTTPError as fault:
+        raise _refused(url, fault) from fault
+    except (URLError, OSError, ValueError) as fault:
+        reason = getattr(fault, "reason", fault)
+        raise StoreError(f"the service at {url} does not answer: {reason}") from fault
+
+
+def _refused(url: str, fault: HTTPError) -> UsageError | StoreError:
+    """What the API said, as the fault that it would be here."""
+    try:
+        detail = str(json.load(fault)["detail"])
+    except (OSError, ValueError, KeyError, TypeError):
+        detail = f"{fault.code} {fault.reason}"
+    hint = f" (the token is read from {TOKEN})" if fault.code in (401, 403) else ""
+    kind = UsageError if fault.code == 422 else StoreError
+    return kind(f"the service at {url} refused: {detail}{hint}")

@@ -58,12 +58,7 @@ def _end_to_end(parts: Sequence[Counts]) -> Counts:
 
 def latest(found: Tally, steps: int) -> Tally:
     """Return the last steps of a tally."""
-    first = max(0, found.edges_us.size - 1 - steps)
-    cut = {
-        name: Counts(each.good[first:], each.bad[first:], each.unmeasured[first:], each.rows[first:])
-        for name, each in found.counts.items()
-    }
-    return Tally(found.edges_us[first:], cut)
+    return found.cut(max(0, found.size - steps), found.size)
 
 
 def in_slices(found: Tally, slices: Timeslices) -> Tally:

@@ -57,14 +57,26 @@ def trouble(standings: Sequence[Standing]) -> list[Standing]:
 def headline(standings: Sequence[Standing]) -> str:
     """Say in one sentence which objective is in trouble."""
     bad, n = trouble(standings), len(standings)
-    of = "the only objective" if n == 1 else f"{len(bad)} of {n} objectives"
+    if n == 1:
+        return _alone(standings[0])
     if bad:
-        return f"{of} {'is' if len(bad) == 1 else 'are'} in trouble: {_trouble(bad[0])}"
+        verb = "is" if len(bad) == 1 else "are"
+        return f"{len(bad)} of {n} objectives {verb} in trouble: {_trouble(bad[0])}"
     silent = sum(each.state == "no data" for each in standings)
     if silent == n:
-        return f"no request of {'the only objective' if n == 1 else f'any of {n} objectives'} was judged"
+        return f"no request of any of {n} objectives was judged"
     rest = f"; {silent} without a request" if silent else ""
     return f"{n - silent} of {n} objectives {'is' if n - silent == 1 else 'are'} met{rest}"
+
+
+def _alone(standing: Standing) -> str:
+    name, share = standing.objective.name, share_text(standing.attained.whole.value)
+    if standing.state in ("page", "warn"):
+        return _trouble(standing)
+    if standing.state == "no data":
+        return f"no request of {name} was judged"
+    few = ", of too few requests to say" if standing.few else ""
+    return f"{name} is met: {share} good{few}, with a target of {_target(standing.objective.target)}"
 
 
 def _trouble(standing: Standing) -> str:

@@ -38,6 +38,11 @@ class Counts:
         """Return how many are known to be good or bad."""
         return self.good + self.bad
 
+    def cut(self, first: int, last: int) -> "Counts":
+        """Return the stretches [first, last)."""
+        part = slice(first, last)
+        return Counts(self.good[part], self.bad[part], self.unmeasured[part], self.rows[part])
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -45,6 +50,16 @@ class Tally:
 
     edges_us: Ints
     counts: dict[str, Counts]
+
+    @property
+    def size(self) -> int:
+        """Return how many stretches there are."""
+        return self.edges_us.size - 1
+
+    def cut(self, first: int, last: int) -> "Tally":
+        """Return the stretches [first, last)."""
+        counts = {name: each.cut(first, last) for name, each in self.counts.items()}
+        return Tally(self.edges_us[first : last + 1], counts)
 
 
 def tally(store: Store, objectives: Sequence[Objective], edges_us: Sequence[int] | Ints) -> list[Tally]:

@@ -9,6 +9,7 @@ from otel_attrib.analytics.service.routes import (
     quantiles,
     reports,
     requests,
+    slo,
     status,
     trace,
     why,
@@ -27,4 +28,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     requests.router,
     marks.router,
     reports.router,
+    slo.router,  # last of those under /slo: it takes any name behind it
 )

@@ -10,7 +10,8 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.objectives.ask_slo import ask_objective, ask_slo
-from otel_attrib.analytics.objectives.derive import DERIVED_LAST, ask_derive
+from otel_attrib.analytics.objectives.derive import DERIVED_LAST
+from otel_attrib.analytics.objectives.derived_object import ask_derive
 from otel_attrib.analytics.objectives.ledger import Ledgers
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.scope import in_scope

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-# Each module declares its own options with `add_arguments(group)` (those below are common) and has
+# Each module declares its own options with `add_arguments(group)` (those below are common to all) and has
 # `run(args, words) -> int`; `words` stand behind its name.
 PARTS = {
     "check": "slo_check",
@@ -39,7 +39,7 @@ PARTS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this command and of its parts."""
-    from otel_attrib.commands.question import add_where_arguments
+    from otel_attrib.commands.question import METRICS, add_where_arguments
     from otel_attrib.schema.store import add_store_arguments
 
     parser.usage = f"otel-attrib slo [options] [NAME | {' | '.join(_parts())}]"
@@ -52,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("words", nargs="*", metavar="NAME", help="an objective, or a part with its words")
     parser.add_argument("--file", metavar="F", help="OpenSLO file or folder (setting slo)")
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="ttft",
+        help="which latency, for derive, arbiter and budget (ttft)",
+    )
     add_where_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_store_arguments(parser)

@@ -20,7 +20,6 @@ def add_arguments(group: "argparse._ArgumentGroup") -> None:
         default="boost",
         help="a tenant in breach gets more (boost), or less (throttle)",
     )
-    group.add_argument("--metric", choices=("ttft", "tpot", "tbt", "e2e"), default="ttft", help="(ttft)")
     group.add_argument("--quantile", type=float, default=0.95, metavar="Q", help="of the last minute (0.95)")
     group.add_argument("--least", type=int, default=20, metavar="N", help="requests that a factor needs (20)")
     group.add_argument(
@@ -70,6 +69,8 @@ def say(found: "Arbitrated") -> None:
 
     breach = [part.tenant or "(none)" for part in found.parts if part.factor.state == "breach"]
     which = f"{', '.join(breach)} in breach" if breach else "no tenant in breach"
+    if not found.parts:
+        which = "no tenant sent anything in the last day that an objective holds: nobody in breach"
     more = "more" if found.policy.direction == "boost" else "less"
     name = f"P{100 * found.asked.level:g} {found.asked.metric.upper()}"
     text = (

@@ -8,23 +8,29 @@ from otel_attrib.errors import NotFound, UsageError
 if TYPE_CHECKING:
     from otel_attrib.analytics.objectives import Objective
 
-__all__ = ["named", "objectives_of_file"]
+__all__ = ["named", "objectives_if_any", "objectives_of_file"]
 
 
 def objectives_of_file(file: str | None) -> "tuple[Objective, ...]":
     """Read the objectives of a file or folder; none named is a fault of use."""
+    found = objectives_if_any(file)
+    if not found:
+        raise UsageError(
+            "no objectives: name a file with --file or OTEL_ATTRIB_SLO;"
+            " `otel-attrib slo preset` prints one to begin with"
+        )
+    return found
+
+
+def objectives_if_any(file: str | None) -> "tuple[Objective, ...]":
+    """Read the objectives of a file or folder; none where neither it nor the setting names one."""
     from pathlib import Path
 
     from otel_attrib.analytics.objectives import load_objectives
     from otel_attrib.config import load
 
     path = file or load().slo
-    if not path:
-        raise UsageError(
-            "no objectives: name a file with --file or OTEL_ATTRIB_SLO;"
-            " `otel-attrib slo preset` prints one to begin with"
-        )
-    return load_objectives(Path(path))
+    return load_objectives(Path(path)) if path else ()
 
 
 def named(objectives: "tuple[Objective, ...]", names: Sequence[str]) -> "tuple[Objective, ...]":

@@ -141,8 +141,8 @@ def _say(found: "list[Judged]", rule: "ThresholdRule", args: argparse.Namespace,
 
 def _headline(found: "list[Judged]", applied: bool) -> str:
     moved = sum(each.decision.moves for each in found)
-    verb = ("moves" if moved == 1 else "move") if applied else "would move"
-    of = f"{moved} of {len(found)} threshold{'s' * (len(found) != 1)} {verb}"
+    verb = "moved" if applied else "would move"
+    of = f"{moved} of {len(found)} thresholds {verb}"
     end = f" at the period ending {found[0].end:%Y-%m-%d %H:%M:%S} UTC" if found else ""
     return f"{of}{end}{'' if applied else ' (a dry run: nothing is kept without --apply)'}"
 

@@ -17,6 +17,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 DURATION = re.compile(r"(\d+)(s|m|h|d|w)")
 LONGEST = timedelta(days=20 * 365)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+END = datetime(2106, 1, 1, tzinfo=UTC)  # the store's seconds, 32 bits, end that February
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def duration_text(length: timedelta) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """Read an RFC 3339 time since 1970; without an offset it is UTC."""
+    """Read an RFC 3339 time from 1970 to 2105; without an offset it is UTC."""
     try:
         time = datetime.fromisoformat(text.strip())
         time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -87,6 +88,8 @@ def parse_time(text: str) -> datetime:
         raise UsageError(f"{text!r} is no time; write it as 2026-05-01T12:00:00Z") from None
     if time < EPOCH:
         raise UsageError(f"{text!r} is before 1970, where nothing can be stored")
+    if time >= END:
+        raise UsageError(f"{text!r} is after 2105, where nothing can be stored")
     return time
 
 

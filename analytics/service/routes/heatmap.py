@@ -3,12 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.heatmap_object import ROWS, ask_heatmap
 from otel_attrib.analytics.latency_bins import BINS
-from otel_attrib.analytics.service.answer import encode, respond
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
 from otel_attrib.analytics.service.parameters import At, Metric, Quantile, Where
@@ -21,7 +19,6 @@ router = APIRouter(tags=["latency"])
 
 @router.get("/heatmap", operation_id="heatmap", summary="Counts per step of time and bin of latency")
 async def heatmap(
-    request: Request,
     ask: Asks,
     caller: Reader,
     metric: Metric = "ttft",
@@ -45,11 +42,6 @@ async def heatmap(
     """Counts from the minutes of `requests_60s`; the line is what /quantiles gives for window = step."""
     chosen = caller.filter(where)
     span = span_words(last, begin, end, "last", "1h")
-    return respond(
-        request,
-        await ask(
-            lambda store: encode(
-                ask_heatmap(store, metric, quantile, span, step, bins, chosen, at, caller.tenants)
-            )
-        ),
+    return await ask.told(
+        lambda store: ask_heatmap(store, metric, quantile, span, step, bins, chosen, at, caller.tenants)
     )

@@ -5,12 +5,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from otel_attrib.analytics.mark_list import ATTRIBUTES_AT_MOST, LONGEST, TENANT, MarkRow, add_mark
 from otel_attrib.analytics.mark_object import SCHEMA, ask_marks
-from otel_attrib.analytics.service.answer import encode, respond
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Caller, Reader, Writer
 from otel_attrib.analytics.service.pages import Cursor, Limit
@@ -60,7 +58,6 @@ def _only(caller: Caller) -> str:
 
 @router.get("/marks", operation_id="marks", summary="Deploys, changes and drills, page by page")
 async def marks(
-    request: Request,
     ask: Asks,
     caller: Reader,
     last: Annotated[
@@ -77,11 +74,9 @@ async def marks(
 ) -> Response:
     """The newest first. Marks of other tenants than the caller's are left out."""
     span = span_words(last, begin, end, "last", "7d")
-    return respond(
-        request,
-        await ask(
-            lambda store: encode(ask_marks(store, span, at, service, kind, caller.tenants, limit, cursor))
-        ),
+    # Not shared: who has just kept a mark finds it.
+    return await ask.told(
+        lambda store: ask_marks(store, span, at, service, kind, caller.tenants, limit, cursor), kept=0.0
     )
 
 

@@ -3,14 +3,14 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.report_object import ask_incident, ask_reports
-from otel_attrib.analytics.service.answer import encode, respond
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
+from otel_attrib.analytics.service.describe import ONE
 from otel_attrib.analytics.service.pages import Cursor, Limit
+from otel_attrib.analytics.service.parameters import Id
 
 __all__ = ["router"]
 
@@ -20,7 +20,6 @@ Name = Annotated[str, Query(max_length=200, description="Only those of this one;
 
 @router.get("/reports", operation_id="reports", summary="Incidents and verdicts, page by page")
 async def reports(
-    request: Request,
     ask: Asks,
     caller: Reader,
     since: Annotated[
@@ -35,22 +34,18 @@ async def reports(
     cursor: Cursor = None,
 ) -> Response:
     """The newest first, without their bodies. A caller with tenants sees reports on these alone."""
-    return respond(
-        request,
-        await ask(
-            lambda store: encode(
-                ask_reports(store, since, service, incident, state, caller.tenants, limit, cursor)
-            )
-        ),
+    return await ask.told(
+        lambda store: ask_reports(store, since, service, incident, state, caller.tenants, limit, cursor)
     )
 
 
-@router.get("/reports/{incident}", operation_id="report", summary="All that was said of one incident")
+@router.get(
+    "/reports/{incident}", operation_id="report", summary="All that was said of one incident", responses=ONE
+)
 async def report(
-    request: Request,
     ask: Asks,
     caller: Reader,
-    incident: Annotated[str, Path(max_length=200, description="As /reports gives it.")],
+    incident: Annotated[Id, Path(description="As /reports gives it, or how it begins.")],
 ) -> Response:
     """The newest first, each with `report`, the answer of `why` at that time."""
-    return respond(request, await ask(lambda store: encode(ask_incident(store, incident, caller.tenants))))
+    return await ask.told(lambda store: ask_incident(store, incident.strip(), caller.tenants))

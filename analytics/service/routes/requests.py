@@ -3,11 +3,9 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from starlette.requests import Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.request_object import ask_requests
-from otel_attrib.analytics.service.answer import encode, respond
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
 from otel_attrib.analytics.service.pages import Cursor, Limit
@@ -22,7 +20,6 @@ Ms = Annotated[float | None, Query(ge=0, allow_inf_nan=False, description="Limit
 
 @router.get("/requests", operation_id="requests", summary="Requests behind a dot, page by page")
 async def requests(
-    request: Request,
     ask: Asks,
     caller: Reader,
     metric: Metric = "ttft",
@@ -43,11 +40,6 @@ async def requests(
     """Values in [above_ms, below_ms), as the rows of /heatmap; a request's TBT is its longest gap."""
     chosen = caller.filter(where)
     span = span_words(window, begin, end, "window", "15m")
-    return respond(
-        request,
-        await ask(
-            lambda store: encode(
-                ask_requests(store, metric, span, chosen, at, above_ms, below_ms, order, limit, cursor)
-            )
-        ),
+    return await ask.told(
+        lambda store: ask_requests(store, metric, span, chosen, at, above_ms, below_ms, order, limit, cursor)
     )

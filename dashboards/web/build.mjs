@@ -1,6 +1,7 @@
 // Writes ../page: index.html, app.js, app.css and the licences of what is bundled. Same sources, same bytes.
+import { createHash } from "node:crypto";
 import { build } from "esbuild";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 
 const page = new URL(process.argv[2] ? `file://${process.argv[2]}/` : "../page/", import.meta.url);
@@ -14,8 +15,10 @@ const bundled = [
 await mkdir(page, { recursive: true });
 await build({
   absWorkingDir: new URL(".", import.meta.url).pathname,
-  entryPoints: { app: "src/main.ts", "app-css": "src/page.css" },
-  entryNames: "[name]",
+  entryPoints: [
+    { in: "src/main.ts", out: "app" },
+    { in: "src/page.css", out: "app" },
+  ],
   outdir: path("."),
   bundle: true,
   minify: true,
@@ -25,13 +28,18 @@ await build({
   define: { "process.env.NODE_ENV": '"production"' },
   logLevel: "warning",
 });
-await writeFile(path("app.css"), await readFile(path("app-css.css")));
-await (await import("node:fs/promises")).rm(path("app-css.css"));
-await copyFile(new URL("src/index.html", import.meta.url), path("index.html"));
+let index = await readFile(new URL("src/index.html", import.meta.url), "utf8");
+for (const name of ["app.js", "app.css"]) index = index.replace(`assets/${name}`, `assets/${name}?v=${await hash(name)}`);
+await writeFile(path("index.html"), index);
 await writeFile(path("LICENSES.txt"), (await Promise.all(bundled.map(licence))).join("\n"));
 for (const name of ["index.html", "app.css", "app.js"]) {
   const bytes = await readFile(path(name));
   console.log(`${name.padEnd(12)}${(bytes.length / 1024).toFixed(1).padStart(8)} KB${(gzipSync(bytes).length / 1024).toFixed(1).padStart(8)} KB gz`);
+}
+
+// In the address, so that a browser may keep the file for ever.
+async function hash(name) {
+  return createHash("sha256").update(await readFile(path(name))).digest("hex").slice(0, 12);
 }
 
 async function licence([name, files]) {

@@ -171,6 +171,7 @@ export interface RequestItem {
   status: string;
   prompt_tokens: number | null;
   output_tokens: number | null;
+  value_ms?: number | null;
   ttft_ms: number | null;
   tpot_ms: number | null;
   e2e_ms: number | null;

@@ -46,11 +46,12 @@ export function requests(title: string, query: Query, metric: Metric, closed: ()
 }
 
 function head(metric: Metric): HTMLElement {
-  const names: [string, string][] = [["request", ""], ["at (UTC)", ""], [metric === "tbt" ? "TPOT ms" : `${metric.toUpperCase()} ms`, "num"], ["stages to the first token", "bar"], ...(metric === "e2e" ? [["TTFT ms", "num"] as [string, string]] : [["E2E ms", "num"] as [string, string]]), ["prompt", "num"], ["output", "num"], ["model", ""], ["tenant", ""], ["node", ""], ["status", ""]];
+  const names: [string, string][] = [["request", ""], ["at (UTC)", ""], [metric === "tbt" ? "longest gap ms" : `${metric.toUpperCase()} ms`, "num"], ["stages to the first token", "bar"], ...(metric === "e2e" ? [["TTFT ms", "num"] as [string, string]] : [["E2E ms", "num"] as [string, string]]), ["prompt", "num"], ["output", "num"], ["model", ""], ["tenant", ""], ["node", ""], ["status", ""]];
   return el("thead", null, el("tr", null, ...names.map(([name, kind]) => el("th", { scope: "col", class: kind }, name))));
 }
 
 function value(item: RequestItem, metric: Metric): number | null {
+  if (item.value_ms !== undefined) return item.value_ms;
   return metric === "ttft" ? item.ttft_ms : metric === "e2e" ? item.e2e_ms : item.tpot_ms;
 }
 

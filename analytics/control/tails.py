@@ -51,7 +51,7 @@ def rounds_of(
     ends = [end - timedelta(seconds=ROUND_S * k) for k in reversed(range(asked.rounds))]
     found: dict[datetime, list[Tail]] = {at: [] for at in ends}
     held = [one for one in objectives if any(limit.metric == asked.metric for limit in one.limits)]
-    if not held:
+    if objectives and not held:
         raise UsageError(
             f"no objective limits {metric_named(asked.metric).title}: nothing to hold a tenant to"
         )

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from otel_attrib.analytics.service.routes import (
+    control,
     heatmap,
     live,
     marks,
@@ -28,5 +29,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     requests.router,
     marks.router,
     reports.router,
+    control.router,
     slo.router,  # last of those under /slo: it takes any name behind it
 )

@@ -5,6 +5,11 @@
   slo check FILE       read a file and say what is wrong with it
   slo derive           a limit for each endpoint, from its own P95 by the hour
   slo preset [NAME]    objectives of MLPerf and GuideLLM, as a file to begin with
+  slo thresholds       which threshold should move, and why (dry without --apply)
+  slo scale NAME       a HorizontalPodAutoscaler or KEDA ScaledObject, as YAML
+  slo arbiter          a factor for each tenant, from its last minute
+  slo budget           each tenant's part of a total, tokens a second
+  slo trial            what such budgets would do, on a model fleet
 
 Objectives are OpenSLO v1 files; --file names one, or a folder, else setting slo
 does. A request is good when it met every limit (equal is met) and did not fail.
@@ -32,8 +37,10 @@ PARTS = {
     "derive": "slo_derive",
     "preset": "slo_preset",
     "thresholds": "slo_thresholds",
+    "scale": "slo_scale",
     "arbiter": "slo_arbiter",
     "budget": "slo_budget",
+    "trial": "slo_trial",
 }
 
 
@@ -48,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "         otel-attrib slo gold-ttft --file examples/slo/classes.yaml\n"
         "         otel-attrib slo check examples/slo\n"
         "         otel-attrib slo derive --last 14d --yaml\n"
-        "         otel-attrib slo preset llama2-70b-interactive"
+        "         otel-attrib slo preset llama2-70b-interactive\n"
+        "         otel-attrib slo thresholds --every 1m --apply\n"
+        "         otel-attrib slo scale gold-ttft --format keda --deployment vllm --max 8\n"
+        "         otel-attrib slo budget --total 80000 --policy throttle\n"
+        "         otel-attrib slo trial --seeds 5"
     )
     parser.add_argument("words", nargs="*", metavar="NAME", help="an objective, or a part with its words")
     parser.add_argument("--file", metavar="F", help="OpenSLO file or folder (setting slo)")
@@ -56,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=METRICS,
         default="ttft",
-        help="which latency, for derive, arbiter and budget (ttft)",
+        help="which latency, for derive, scale, arbiter and budget (ttft)",
     )
     add_where_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from otel_attrib.analytics.control.budgets import Budget
     from otel_attrib.analytics.control.factors import Policy
 
-__all__ = ["add_arguments", "ask", "numbers", "policy_of", "run", "say", "weights_of"]
+__all__ = ["add_arguments", "ask", "numbers", "policy_of", "run", "say"]
 
 
 def add_arguments(group: "argparse._ArgumentGroup") -> None:
@@ -83,18 +83,18 @@ def say(found: "Arbitrated") -> None:
 
 def ask(args: argparse.Namespace, words: Sequence[str], total: float | None = None) -> "Arbitrated":
     """Return what the arbiter recommends now."""
-    from otel_attrib.analytics.control.arbiter import arbitrate
+    from otel_attrib.analytics.control.ask_control import ask_arbiter, weights_of
     from otel_attrib.analytics.control.tails import Asked
     from otel_attrib.analytics.filters import EVERY_REQUEST
-    from otel_attrib.analytics.question import check_level, end_of
+    from otel_attrib.analytics.question import check_level
     from otel_attrib.commands.slo_file import named, objectives_of_file
     from otel_attrib.schema.store import connect
 
     objectives = named(objectives_of_file(args.file), words)
-    asked = Asked(args.metric, check_level(args.quantile))
+    asked, weights = Asked(args.metric, check_level(args.quantile)), weights_of(args.weight)
     with connect(args.dsn, args.url) as store:
-        now = end_of(store, args.at, EVERY_REQUEST)
-        return arbitrate(store, objectives, now, policy_of(args), asked, weights_of(args.weight), total)
+        policy = policy_of(args)
+        return ask_arbiter(store, objectives, args.at, policy, asked, EVERY_REQUEST, weights, total)
 
 
 def policy_of(args: argparse.Namespace) -> "Policy":
@@ -102,19 +102,3 @@ def policy_of(args: argparse.Namespace) -> "Policy":
     from otel_attrib.analytics.control.factors import Policy
 
     return Policy(args.policy, least=args.least, smoothing=args.smoothing, dead_band=args.dead_band)
-
-
-def weights_of(words: Sequence[str]) -> dict[str, float] | None:
-    """Read `tenant=number` words; None where there are none."""
-    from otel_attrib.errors import UsageError
-
-    found = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise UsageError(f"{word!r} is no tenant with its number: write acme=2")
-    return found or None

@@ -31,6 +31,7 @@ def add_arguments(group: "argparse._ArgumentGroup") -> None:
 
 def run(args: argparse.Namespace, words: Sequence[str]) -> int:
     """Judge once, or again and again."""
+    from otel_attrib.analytics.control.ask_control import rule_of
     from otel_attrib.commands.slo_file import named, objectives_of_file
     from otel_attrib.errors import UsageError
     from otel_attrib.schema.store import chosen, connect
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace, words: Sequence[str]) -> int:
         raise UsageError("give --every or --once, not both")
     if args.every and args.at != "now":
         raise UsageError("--at goes with --once: a loop looks at now")
-    objectives, rule = named(objectives_of_file(args.file), words), _rule(args)
+    objectives, rule = named(objectives_of_file(args.file), words), rule_of(args.period, args.day)
     dsn, url = chosen(args.dsn, args.url)
     with connect(dsn, url) as store:
         if args.log:
@@ -48,14 +49,6 @@ def run(args: argparse.Namespace, words: Sequence[str]) -> int:
         if args.every:
             return _loop(store, objectives, rule, keep, args)
         return _once(store, objectives, rule, keep, args)
-
-
-def _rule(args: argparse.Namespace) -> "ThresholdRule":
-    from otel_attrib.analytics.control.rule import ThresholdRule
-    from otel_attrib.analytics.windows import parse_duration
-
-    period, day = (int(parse_duration(text).total_seconds()) for text in (args.period, args.day))
-    return ThresholdRule(period_s=period, day_s=day)
 
 
 def _keep(store: "Store", url: str | None) -> "Keep":
@@ -75,11 +68,12 @@ def _once(
     keep: "Keep | None",
     args: argparse.Namespace,
 ) -> int:
+    from otel_attrib.analytics.control.ask_control import LAG_S
     from otel_attrib.analytics.control.loop import turn
     from otel_attrib.analytics.filters import EVERY_REQUEST
     from otel_attrib.analytics.question import end_of
 
-    lag = 30 if args.at == "now" else 0
+    lag = LAG_S if args.at == "now" else 0
     found = turn(store, objectives, rule, end_of(store, args.at, EVERY_REQUEST), keep, lag)
     _say(found, rule, args, keep is not None)
     return 0

@@ -5,7 +5,7 @@ from typing import Any
 
 from otel_attrib.analytics.filters import EVERY_REQUEST
 from otel_attrib.analytics.objectives.ledger import Ledgers
-from otel_attrib.analytics.objectives.minutes import CHUNK, count_minutes, last_minute
+from otel_attrib.analytics.objectives.minutes import count_minutes, last_minute
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.slo_object import SCHEMA, history_points, slo_object, standing_object
 from otel_attrib.analytics.objectives.standing import MINUTE, standing
@@ -42,4 +42,4 @@ def _minutes(store: Store, ledgers: Ledgers, objectives: Sequence[Objective], at
     if at == "now":
         return ledgers.of(tuple(objectives)).upto(store, minute)
     longest = max(each.window for each in objectives) // MINUTE
-    return count_minutes(store, objectives, minute - longest, minute, CHUNK)
+    return count_minutes(store, objectives, minute - longest, minute, pieces=True)

@@ -1,10 +1,10 @@
 """Counts that are kept between questions, so that a window of 30 days costs what is new in it.
 
-The first question reads the whole window, a day at a time, so that no statement reads more than one
-partition. After that only the last `AGAIN` minutes are read: requests are stored when they have ended, and a
-collector that was away sends late, so minutes still fill up. Everything is read anew once an hour. Bound: a
-request that is stored more than `AGAIN` minutes after it arrived is in the counts within the hour. `attain`
-and the command read rows every time and know no such bound.
+The first question reads the whole window, in statements of some ten million requests each. After that only
+the last `AGAIN` minutes are read: requests are stored when they have ended, and a collector that was away
+sends late, so minutes still fill up. Everything is read anew once an hour. Bound: a request that is stored
+more than `AGAIN` minutes after it arrived is in the counts within the hour. `attain` and the command read
+rows every time and know no such bound.
 """
 
 import threading
@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from otel_attrib.analytics.objectives.minutes import CHUNK, MINUTE_US, count_minutes, joined
+from otel_attrib.analytics.objectives.minutes import MINUTE_US, count_minutes, joined
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.tally import Tally
 from otel_attrib.schema.store import Store
@@ -45,7 +45,9 @@ class Ledger:
             now = self._clock()
             whole = not self._kept or now >= self._anew_at or not 0 <= minute - self._until < self._minutes
             if whole:
-                self._kept = count_minutes(store, self.objectives, minute - self._minutes, minute, CHUNK)
+                self._kept = count_minutes(
+                    store, self.objectives, minute - self._minutes, minute, pieces=True
+                )
                 self._anew_at = now + ANEW_S
             else:
                 self._kept = self._renewed(store, minute)
@@ -55,7 +57,7 @@ class Ledger:
     def _renewed(self, store: Store, minute: int) -> list[Tally]:
         """Return what is kept with its last minutes read again and those since added."""
         first = max(self._until - AGAIN, self._until - self._minutes)
-        new = count_minutes(store, self.objectives, first, minute, CHUNK)
+        new = count_minutes(store, self.objectives, first, minute, pieces=True)
         held = self._minutes - (minute - first)
         return [
             joined([_before(old, first, held), fresh]) if held > 0 else fresh

@@ -11,13 +11,14 @@ import numpy as np
 
 from otel_attrib.analytics.objectives.objective import Objective, Timeslices
 from otel_attrib.analytics.objectives.tally import Counts, Ints, Tally, tally
+from otel_attrib.analytics.statement import statement
 from otel_attrib.schema.store import Store
 
 __all__ = ["MINUTE_US", "count_minutes", "in_slices", "joined", "last_minute", "latest"]
 
 MINUTE_US = 60_000_000
-CHUNK = 1440
-"""Minutes of one statement where its time and rows are limited: a day, one partition of the table."""
+ROWS_AT_ONCE = 10_000_000
+"""Requests of one statement where time and rows of a statement are limited; an hour is never divided."""
 
 
 def last_minute(end: datetime, whole: bool = False) -> int:
@@ -27,15 +28,27 @@ def last_minute(end: datetime, whole: bool = False) -> int:
 
 
 def count_minutes(
-    store: Store, objectives: Sequence[Objective], first: int, last: int, chunk: int | None = None
+    store: Store, objectives: Sequence[Objective], first: int, last: int, pieces: bool = False
 ) -> list[Tally]:
-    """Count the minutes [first, last), in one statement or in one for every `chunk` of them."""
-    edges = [*range(first, last, chunk or max(1, last - first)), last]
+    """Count the minutes [first, last), in one statement, or in `pieces` of few enough requests each."""
+    edges = _pieces(store, first, last) if pieces else [first, last]
     parts = [
         tally(store, objectives, np.arange(start, end + 1, dtype=np.int64) * MINUTE_US)
         for start, end in zip(edges[:-1], edges[1:], strict=True)
     ]
     return [joined([part[i] for part in parts]) for i in range(len(objectives))]
+
+
+def _pieces(store: Store, first: int, last: int) -> list[int]:
+    """Return the minutes at which to divide [first, last), whole hours between them."""
+    edges, held = [first], 0
+    for row in store.rows(statement("requests_by_hour"), {"first": first * 60, "last": last * 60}):
+        start, n = 60 * int(row["hour"]), int(row["n"])
+        if held and held + n > ROWS_AT_ONCE and start > edges[-1]:
+            edges.append(start)
+            held = 0
+        held += n
+    return [*edges, last]
 
 
 def joined(parts: Sequence[Tally]) -> Tally:

@@ -96,14 +96,12 @@ def _urgency(firing: Firing) -> tuple[bool, float]:
     return firing.pair.severity != "page", -rate / firing.pair.factor
 
 
-def stand(
-    store: Store, objectives: Sequence[Objective], minute: int, chunk: int | None = None
-) -> list[Standing]:
+def stand(store: Store, objectives: Sequence[Objective], minute: int) -> list[Standing]:
     """Return where objectives stand before a minute since 1970, from the rows."""
     if not objectives:
         return []
     minutes = max(each.window for each in objectives) // MINUTE
-    found = count_minutes(store, objectives, minute - minutes, minute, chunk)
+    found = count_minutes(store, objectives, minute - minutes, minute)
     return [standing(each, tally) for each, tally in zip(objectives, found, strict=True)]
 
 

@@ -26,7 +26,7 @@ from otel_attrib.schema.attributes import (
     TENANT,
 )
 
-__all__ = ["HEADERS", "Rule", "promise", "read_rules"]
+__all__ = ["HEADERS", "Rule", "baggage_of", "promise", "read_rules"]
 
 HEADERS: Mapping[str, tuple[str, ...]] = {
     STREAM_ID: ("x-slatag-stream-id",),
@@ -63,7 +63,7 @@ def promise(
 ) -> dict[str, Any]:
     """Return the `slatag.*` attributes of a request; what nobody said is absent."""
     given = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
-    baggage = _baggage(given.get("baggage", ""))
+    baggage = baggage_of(given.get("baggage", ""))
     found: dict[str, Any] = {}
     more = os.environ.get(shim.HEADERS, "") if more_headers is None else more_headers
     for attribute, names in _names(more).items():
@@ -116,7 +116,8 @@ def _keys(attribute: str) -> tuple[str, ...]:
     return (attribute, "flink_operator_id") if attribute == OPERATOR_ID else (attribute,)
 
 
-def _baggage(header: str) -> dict[str, str]:
+def baggage_of(header: str) -> dict[str, str]:
+    """Return the members of a W3C baggage header, without their properties."""
     members = (member.split(";", 1)[0].partition("=") for member in header.split(",") if "=" in member)
     return {key.strip(): unquote(value.strip()) for key, _, value in members}
 

@@ -17,6 +17,8 @@ from otel_attrib.instrumentation.clock import wall_offset_ns
 from otel_attrib.instrumentation.provider import COUNTS, tracer
 from otel_attrib.instrumentation.recorder import Timeline
 from otel_attrib.instrumentation.request_span import attributes_of, outcome, stages_of, worst_gaps
+from otel_attrib.instrumentation.sampling.rules import tail_rules
+from otel_attrib.instrumentation.sampling.tail import TailSampler
 from otel_attrib.instrumentation.shim import CHILD_SPANS, FAULTS, say
 from otel_attrib.instrumentation.steps import Slice
 from otel_attrib.schema.attributes import (
@@ -51,11 +53,13 @@ class SpanWriter:
     dropped: int = 0
     requests: Tracer | None = None
     steps: Tracer | None = None
+    tail: TailSampler | None = None
 
     def put(self, timeline: Timeline, engine: str) -> None:
         """Take a finished request; full queues drop and count."""
         if len(self.queue) >= MOST_QUEUED:
             self.dropped += 1
+            self._lost("queue")
             return
         self.queue.append((timeline, engine))
 
@@ -66,8 +70,10 @@ class SpanWriter:
             if self.requests is None:
                 status.tell("request")
                 self.requests = tracer(REQUEST_SCOPE, self.versions.get(engine, ""), engine)
+                self._sample(engine)
             if not background.BUDGET.spans:
                 COUNTS.shed += 1
+                self._lost("budget")
                 continue
             self.request(self.requests, timeline, engine)
 
@@ -79,9 +85,14 @@ class SpanWriter:
         name = f"{timeline.operation or 'text_completion'} {timeline.model}".rstrip()
         span = spans.start_span(name, parent, SpanKind.SERVER, start_time=timeline.wall)
         if not span.is_recording():
+            self._lost("head")
             return
+        choice = self.tail.choose(timeline, span.get_span_context()) if self.tail else None
+        if choice is not None and not choice.reason:
+            return  # a span that is never ended is never exported
         COUNTS.made += 1
-        span.set_attributes(attributes_of(timeline, engine, self.versions.get(engine, "")))
+        said = choice.attributes if choice else {}
+        span.set_attributes(attributes_of(timeline, engine, self.versions.get(engine, "")) | said)
         kind, error = outcome(timeline)
         if kind in ("error", "timeout"):
             span.set_status(Status(StatusCode.ERROR, error))
@@ -91,6 +102,19 @@ class SpanWriter:
         if background.BUDGET.children and child_spans_wanted():
             _children(spans, span, timeline)
         span.end(timeline.wall + timeline.ended - timeline.arrived)
+
+    def _sample(self, engine: str) -> None:
+        """Begin tail sampling, where it was asked for."""
+        rules = tail_rules()
+        if rules is not None and self.tail is None:
+            from otel_attrib.instrumentation.sampling.metrics import TailMetrics
+
+            self.tail = TailSampler(rules)
+            background.every_tick(TailMetrics(self.tail, engine).tick)
+
+    def _lost(self, reason: str) -> None:
+        if self.tail is not None:
+            self.tail.lost(reason)
 
     def packed_steps(self, found: Slice, engine: str, replica: str) -> None:
         """Write one slice of steps as one span."""

@@ -199,6 +199,13 @@ SAMPLE_WEIGHT = _add(
     "How many requests this one stands for, where others like it were sampled away; absent: what the trace "
     "state says (W3C th), else 1",
 )
+SAMPLE_REASON = _add(
+    "slatag.sample.reason",
+    "string",
+    "",
+    "Why tail sampling kept it: failed, asked, slow, new, trickle (each whole) or rest (for others like it). "
+    "On slatag.requests.dropped why it is not there: sampled, head, queue or budget",
+)
 
 # Where the time went.
 FIRST_BYTE_LATENCY_US = _add(

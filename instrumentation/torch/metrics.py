@@ -5,7 +5,6 @@ the `OTEL_*` variables name. What a device did carries its `hw.id`. A share stan
 its window was read. Totals are of this process's own calls and say so (`slatag.source` = torch).
 """
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from time import monotonic
@@ -13,17 +12,17 @@ from typing import Any, Final, NamedTuple
 
 from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import MetricExporter, MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import MetricReader
 
 from otel_attrib.instrumentation import background
+from otel_attrib.instrumentation.metric_reader import metric_reader
 from otel_attrib.instrumentation.provider import resource
-from otel_attrib.instrumentation.shim import ENDPOINT
 from otel_attrib.instrumentation.torch.parts import StepParts
 from otel_attrib.instrumentation.torch.shares import Shares
 from otel_attrib.instrumentation.torch.window import ProfileWindows
 from otel_attrib.schema.attributes import ACTIVITY, HW_ID, PROCESS_PID, PROFILE_OUTCOME, RANK, SOURCE
 
-__all__ = ["METRICS", "TorchMetrics", "metric_reader"]
+__all__ = ["METRICS", "TorchMetrics"]
 
 METRICS: Final = {
     "collective_bytes": ("slatag.engine.collective_bytes", "By"),
@@ -38,8 +37,6 @@ METRICS: Final = {
 
 SCOPE = "otel_attrib.torch"
 EVERY_S = 1.0
-TIMEOUT_S = 2
-"""Longest export, unless the standard variables say another: the thread has other work."""
 AGAIN_S = 30.0
 """After an export that took a second, which is one that failed, the next one waits for this long."""
 
@@ -145,34 +142,3 @@ class TorchMetrics:
         for activity in shares[0].shares if shares else ():
             mean = sum(found.shares[activity] * found.ns for found in shares) / length
             yield Observation(mean, self._labels | {ACTIVITY: activity})
-
-
-def metric_reader() -> MetricReader | None:
-    """Make the reader that OTEL_METRICS_EXPORTER names (default otlp); None where it says none."""
-    name = os.environ.get("OTEL_METRICS_EXPORTER", "otlp").strip()
-    if name in ("", "none"):
-        return None
-    general = os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-    protocol = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", general).strip()
-    exporter = _grpc() if protocol == "grpc" else _http()
-    # Without a thread of its own: it collects on the background thread, which is within a budget.
-    return PeriodicExportingMetricReader(exporter, export_interval_millis=math.inf)
-
-
-def _grpc() -> MetricExporter:
-    from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
-
-    return OTLPMetricExporter(endpoint=os.environ.get(ENDPOINT), timeout=_timeout())
-
-
-def _http() -> MetricExporter:
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-
-    base = os.environ.get(ENDPOINT)
-    endpoint = f"{base.rstrip('/')}/v1/metrics" if base else None
-    return OTLPMetricExporter(endpoint=endpoint, timeout=_timeout())
-
-
-def _timeout() -> int | None:
-    said = {"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT"} & set(os.environ)
-    return None if said else TIMEOUT_S

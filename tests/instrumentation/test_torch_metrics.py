@@ -8,7 +8,8 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricReader
 
 from otel_attrib.instrumentation import background
 from otel_attrib.instrumentation.torch import metrics
-from otel_attrib.instrumentation.torch.metrics import METRICS, TorchMetrics, metric_reader
+from otel_attrib.instrumentation.metric_reader import metric_reader
+from otel_attrib.instrumentation.torch.metrics import METRICS, TorchMetrics
 from otel_attrib.instrumentation.torch.parts import StepParts
 from otel_attrib.instrumentation.torch.shares import Shares
 from otel_attrib.instrumentation.torch.window import OUTCOMES, ProfileWindows

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from otel_attrib.analytics.wording import milliseconds
 from otel_attrib.errors import UsageError
 
 __all__ = ["POLICIES", "Direction", "Factor", "Policy", "Tail", "clamped", "factors"]
@@ -110,9 +111,6 @@ def _sentence(policy: Policy, tail: Tail, value: float) -> str:
     ms, threshold = tail.ms or 0.0, tail.threshold_ms
     ratio = ms / threshold if policy.direction == "boost" else threshold / ms if ms > 0 else policy.high
     cut = ", at its bound" if not policy.low < ratio < policy.high else ""
-    of = (
-        f"{ms:.4g} of {threshold:.4g} ms"
-        if policy.direction == "boost"
-        else f"{threshold:.4g} ms over {ms:.4g}"
-    )
+    shown, limit = milliseconds(ms), milliseconds(threshold)
+    of = f"{shown} of {limit} ms" if policy.direction == "boost" else f"{limit} ms to {shown}"
     return f"{of} over {tail.n:,} requests: {value:.2f}{cut}"

@@ -70,7 +70,7 @@ class Said:
         return (
             f"{self._trigger(up)}; their median {_ms(candidate)} is {self._apart(candidate)} from the last"
             f" {self._day()}'s {self._quantile()} of {_ms(self.day.ms or 0.0)}, more than"
-            f" {100 * self.rule.agreement:g} %: an incident rather than a new normal;"
+            f" {100 * self.rule.agreement:g} %: not what the last {self._day()} call normal;"
             f" the threshold stays at {_ms(self.threshold_ms)}."
         )
 

@@ -5,7 +5,7 @@
   slo check FILE       read a file and say what is wrong with it
   slo derive           a limit for each endpoint, from its own P95 by the hour
   slo preset [NAME]    objectives of MLPerf and GuideLLM, as a file to begin with
-  slo thresholds       which threshold should move, and why (dry without --apply)
+  slo thresholds       which threshold should move and why; dry unless --apply
   slo scale NAME       a HorizontalPodAutoscaler or KEDA ScaledObject, as YAML
   slo arbiter          a factor for each tenant, from its last minute
   slo budget           each tenant's part of a total, tokens a second
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from otel_attrib.commands.question import METRICS, add_where_arguments
     from otel_attrib.schema.store import add_store_arguments
 
-    parser.usage = f"otel-attrib slo [options] [NAME | {' | '.join(_parts())}]"
+    parser.usage = "otel-attrib slo [options] [NAME | PART [NAME ...]]"
     parser.epilog = (
         "example: otel-attrib slo --file examples/slo/classes.yaml\n"
         "         otel-attrib slo gold-ttft --file examples/slo/classes.yaml\n"

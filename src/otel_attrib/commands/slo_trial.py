@@ -9,8 +9,14 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-# One node of the default scenario's two, and shorter windows: ten seeds of four arms in a minute.
-SMALL = ("fleet.nodes=1", "fleet.gpus_per_node=2", "windows.baseline=120", "windows.current=180")
+# Two cards, shorter windows, and a load at which the burst is felt: ten seeds of four arms in a minute.
+SMALL = (
+    "fleet.nodes=1",
+    "fleet.gpus_per_node=2",
+    "windows.baseline=120",
+    "windows.current=180",
+    "workload.load=0.65",
+)
 DEFAULT = "null-tenant-burst"
 
 

@@ -81,6 +81,10 @@ def trial_lines(trial: Trial) -> Iterator[str]:
     yield from wrapped(f"Jain's index of attainment over the tenants: {fair}.")
     for arm, tenant, text in harms(trial):
         yield from wrapped(f"harm: {arm}, {tenant}: {text}", "", "  ")
+    if not any(trial.of(arm, WHOLE, "held_ms").any() for arm in AGAINST):
+        yield from wrapped(
+            "No gate held anything back: all budgets were above what was asked for, so they change nothing."
+        )
     yield from wrapped(
         f"{len(trial.seeds)} seeds, each the same arrivals and chance in every arm; requests of the current"
         f" window; asked for {trial.demand:,.0f} tokens/s of {trial.total:,.0f} divided; thresholds "

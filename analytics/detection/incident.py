@@ -64,12 +64,12 @@ class Incident:
             notes=(f"the watch saw {digits(self.alarm.ratio)} times the usual exceedances",),
         )
 
-    def row(self, report: Report, now: float, state: str) -> ReportRow:
-        """Return the row of `reports` that keeps an answer."""
+    def row(self, report: Report, now: float, state: str, level: float | None = None) -> ReportRow:
+        """Return the row of `reports` that keeps an answer; `level` is the one watched, if another."""
         body = report.as_dict()
         return ReportRow(
             time=time_of(now),
-            incident=self.identity(report.metric.name, report.level),
+            incident=self.identity(report.metric.name, report.level if level is None else level),
             state=state,
             onset=time_of(self.alarm.onset),
             service=self.series[0],

@@ -12,7 +12,15 @@ from math import inf
 
 from otel_attrib.analytics.detection.counts import Bins, Series, fetch_bins, fetch_limits
 from otel_attrib.analytics.detection.detector import QUIET_S, Detector
-from otel_attrib.analytics.detection.incident import LASTING, OPEN, OVER, Incident, size_of, time_of
+from otel_attrib.analytics.detection.incident import (
+    AGAIN_S,
+    LASTING,
+    OPEN,
+    OVER,
+    Incident,
+    size_of,
+    time_of,
+)
 from otel_attrib.analytics.detection.season import Season
 from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
 from otel_attrib.analytics.limit_grid import LimitGrid
@@ -62,6 +70,7 @@ class Watcher:
     incidents: dict[Series, Incident] = field(default_factory=dict)
     until: int = 0
     lag_s: int = LAG_S
+    again_s: tuple[float, ...] = AGAIN_S
     backlog_s: float = BACKLOG_S
     learned_at: float = 0.0
 
@@ -124,7 +133,8 @@ class Watcher:
         for time, n, exceed in bins or ((float(second), 0.0, 0.0) for second in seconds):
             alarm = detector.update(time, n, exceed)
             if alarm and series not in self.incidents:
-                self.incidents[series] = Incident(series, alarm)
+                due = [alarm.time + wait for wait in self.again_s]
+                self.incidents[series] = Incident(series, alarm, due=due)
         return series in self.incidents and detector.incident is None
 
     def _judge(self, now: float, over: list[Series]) -> Iterator[Judged]:
@@ -148,4 +158,4 @@ class Watcher:
         changed = (state, verdict) != (incident.state, incident.verdict)
         news = changed and (state == OPEN or (bool(ended) and (incident.told or not incident.state)))
         incident.state, incident.verdict, incident.told = state, verdict, incident.told or news
-        return Judged(incident, report, incident.row(report, now, state), news)
+        return Judged(incident, report, incident.row(report, now, state, self.level), news)

@@ -23,8 +23,9 @@ from prometheus_client.samples import Exemplar
 
 from otel_attrib.analytics.exposition.bounds import HISTOGRAMS, Histogram
 from otel_attrib.analytics.exposition.exemplars import Exemplars, fetch_exemplars
+from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.statement import statement
-from otel_attrib.errors import StoreError
+from otel_attrib.errors import ConfigError, StoreError
 from otel_attrib.schema.store import Store
 
 __all__ = ["LABELS", "OPTIONAL", "OUTCOME", "Latencies"]
@@ -46,19 +47,19 @@ Row = Mapping[str, Any]
 
 
 class Latencies:
-    """Collects from the store that `store` gives; `limits_ms` are those of objectives, by latency."""
+    """Collects from the store that `store` gives."""
 
     def __init__(
         self,
         store: Callable[[], Store],
         more: Sequence[str] = (),
-        limits_ms: Callable[[], Mapping[str, Sequence[float]]] = dict,
+        objectives: Callable[[], Sequence[Objective]] = tuple,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep the way to the store; `more` are words of `OPTIONAL`."""
+        """Keep the way to the store; `more` are words of `OPTIONAL`, limits of `objectives` get buckets."""
         self._store = store
-        self._optional = dict(OPTIONAL[word] for word in more)
-        self._limits_ms = limits_ms
+        self._optional = dict(_optional(word) for word in more)
+        self._objectives = objectives
         self._clock = clock
         self._lock = threading.Lock()
         self._families: list[Metric] = []
@@ -91,8 +92,10 @@ class Latencies:
         up.add_metric([], 1)
         yield up
         yield self._requests(rows)
-        limits = self._limits_ms()
+        limits = [limit for objective in self._objectives() for limit in objective.limits]
         for histogram in HISTOGRAMS.values():
+            own = [limit.ms for limit in limits if limit.metric == histogram.metric]
+            bounds_ms = histogram.bounds_ms(own)
             yield self._family(
                 histogram, histogram.bounds_ms(limits.get(histogram.metric, ())), rows, exemplars
             )
@@ -126,6 +129,12 @@ class Latencies:
             shown = exemplars.of(histogram.metric, dict(zip(labels.values(), key, strict=True)), bounds_ms)
             family.add_metric(list(key), _buckets(bounds_ms, counts, shown), total[0] / 1e6)
         return family
+
+
+def _optional(word: str) -> tuple[str, str]:
+    if word not in OPTIONAL:
+        raise ConfigError("metrics_labels", word, f"give one of {', '.join(OPTIONAL)}")
+    return OPTIONAL[word]
 
 
 def _add(counts: list[int], stored: Mapping[int, int], bounds_ms: Sequence[float]) -> None:

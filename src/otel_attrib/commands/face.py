@@ -9,6 +9,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from otel_attrib.analytics.alerting import Evaluator
+from otel_attrib.analytics.exposition import Latencies
+from otel_attrib.analytics.control.loop import ThresholdLoop
 from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.collector.status import status_for
 from otel_attrib.collector.up import Beside, Inner
@@ -25,23 +28,31 @@ class Face:
     def __init__(self) -> None:
         """Nothing is made yet."""
         self._made: FastAPI | None = None
+        self._alerts: Evaluator | None = None
 
     def app(self, inner: Inner) -> "FastAPI":
         """The application of the HTTP port over what the service has."""
+        settings = inner.settings
+        self._alerts = alerts = Evaluator(settings, inner.store, inner.addresses["http"])
+        latencies = Latencies(inner.store, settings.metrics_labels, alerts.shelf.objectives)
         behind = Behind(
             store=inner.store,
             trouble=inner.trouble,
             status=partial(_status, inner),
-            metrics=(inner.counters.registry,),
+            metrics=(inner.counters.registry, latencies, alerts),
             page=page_folder(),
             own=tuple(inner.addresses.values()),
         )
-        self._made = service_app(inner.settings, behind)
+        self._made = service_app(settings, behind)
         return self._made
 
     def beside(self) -> Sequence[Callable[[Inner], Beside]]:
         """What lives beside the service; made after `app`."""
-        return (lambda _: Ending(self._app()),)
+        return (lambda _: Ending(self._app()), lambda _: self._evaluator())
+
+    def _evaluator(self) -> Evaluator:
+        assert self._alerts is not None
+        return self._alerts
 
     def _app(self) -> "FastAPI":
         assert self._made is not None

@@ -1,0 +1,104 @@
+"""One POST of JSON to an address that a site has set, and what came of it.
+
+Credentials in an address (`http://user:password@host`) become an Authorization header and are shown
+nowhere: an address is told as scheme, host and port alone, because the paths of chat systems' webhooks
+are secrets.
+"""
+
+import base64
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+
+from otel_attrib import __version__
+from otel_attrib.errors import UsageError
+
+__all__ = ["Address", "Answer", "as_body"]
+
+AGENT = f"otel-attrib/{__version__}"
+TOO_EARLY = (408, 425, 429)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an address answered; `status` is 0 when nobody did."""
+
+    status: int
+    text: str = ""
+
+    @property
+    def taken(self) -> bool:
+        """Whether it was accepted."""
+        return 200 <= self.status < 300
+
+    @property
+    def worth_another_try(self) -> bool:
+        """Whether the same may be accepted later: what is refused as wrong stays wrong."""
+        return self.status == 0 or self.status >= 500 or self.status in TOO_EARLY
+
+    def __str__(self) -> str:
+        """Write it for people."""
+        return f"{self.status} {self.text}".strip() if self.status else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to post; `headers` go with every request."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    shown: str = ""
+
+    @classmethod
+    def of(cls, text: str, setting: str, token: str = "") -> "Address":
+        """Read what a setting holds; `token` is a bearer token."""
+        parts = urlsplit(text)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(f"setting {setting}: an address is not of the form http://host:port/path")
+        place = parts.netloc.rpartition("@")[2]
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        if parts.username is not None:
+            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        url = urlunsplit((parts.scheme, place, parts.path, parts.query, ""))
+        return cls(url, headers, f"{parts.scheme}://{place}")
+
+    def below(self, path: str) -> str:
+        """Return the URL of something below it."""
+        return f"{self.url.rstrip('/')}{path}"
+
+    def post(
+        self, url: str, body: bytes, more: Mapping[str, str] | None = None, timeout_s: float = 10.0
+    ) -> Answer:
+        """Post JSON; every failure is an answer, none is raised."""
+        headers = {"Content-Type": "application/json", "User-Agent": AGENT, **self.headers, **(more or {})}
+        try:
+            with self._opener().open(Request(url, body, headers), timeout=timeout_s) as answer:
+                return Answer(answer.status, answer.read(300).decode("utf-8", "replace").strip())
+        except HTTPError as refused:
+            return Answer(refused.code, refused.read(300).decode("utf-8", "replace").strip())
+        except (URLError, OSError, http.client.HTTPException) as fault:
+            return Answer(0, f"does not answer ({getattr(fault, 'reason', fault)})")
+
+    def _opener(self) -> OpenerDirector:
+        """A proxy set for the internet must not be asked for this machine."""
+        return (
+            build_opener(ProxyHandler({})) if _is_here(urlsplit(self.url).hostname or "") else build_opener()
+        )
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def as_body(content: object) -> bytes:
+    """Return the bytes of a JSON body."""
+    return json.dumps(content, ensure_ascii=False).encode()

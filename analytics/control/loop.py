@@ -11,8 +11,10 @@ from threading import Event, Thread
 from otel_attrib.analytics.control.judged import Judged, judge, row_of
 from otel_attrib.analytics.control.rule import ThresholdRule
 from otel_attrib.analytics.objectives import Objective
+from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.config import Settings
 from otel_attrib.errors import OtelAttribError
-from otel_attrib.schema.decisions import DecisionRow
+from otel_attrib.schema.decisions import DecisionRow, decision_into_store
 from otel_attrib.schema.store import Store
 
 __all__ = ["Keep", "ThresholdLoop", "turn"]
@@ -51,17 +53,28 @@ class ThresholdLoop:
         """Judge `objectives()` over `store()` every `every_s` seconds; `keep(store)` leads to the log."""
         self._store, self._objectives, self._keep = store, objectives, keep
         self._rule, self._every_s = rule or ThresholdRule(), every_s
+        self.on = True
         self._over = Event()
         self._thread = Thread(target=self._run, name="thresholds", daemon=True)
 
+    @classmethod
+    def beside(cls, settings: Settings, store: Callable[[], Store]) -> "ThresholdLoop":
+        """Return the loop of a service with these settings; one that is off never begins."""
+        shelf = Shelf(settings.slo)
+        loop = cls(store, shelf.objectives, decision_into_store)
+        loop.on = bool(settings.slo_loop and settings.slo)
+        return loop
+
     def start(self) -> None:
         """Begin."""
-        self._thread.start()
+        if self.on:
+            self._thread.start()
 
     def stop(self, seconds: float) -> None:
         """End after the round that runs, waiting for it as long as `seconds`."""
         self._over.set()
-        self._thread.join(seconds)
+        if self._thread.is_alive():
+            self._thread.join(seconds)
 
     def round(self, now: datetime) -> list[Judged]:
         """Judge once; faults are logged, not raised."""

@@ -96,7 +96,7 @@ def test_budgets_add_up(tails: list[Tail], total: float, policy: Policy) -> None
 @settings(deadline=None)
 @given(TAILS, st.floats(1.0, 3.0))
 def test_monotone_in_breach(tails: list[Tail], worse: float) -> None:
-    """A tenant that gets slower never gets less under boost nor more under throttle; the others the reverse."""
+    """Who gets slower never gets less under boost nor more under throttle; for the others the reverse."""
     first, *others = tails
     slower = [Tail(first.tenant, first.n, None if first.ms is None else first.ms * worse, first.threshold_ms)]
     for policy, sign in ((BOOST, 1), (THROTTLE, -1)):

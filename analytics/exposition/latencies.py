@@ -96,9 +96,7 @@ class Latencies:
         for histogram in HISTOGRAMS.values():
             own = [limit.ms for limit in limits if limit.metric == histogram.metric]
             bounds_ms = histogram.bounds_ms(own)
-            yield self._family(
-                histogram, histogram.bounds_ms(limits.get(histogram.metric, ())), rows, exemplars
-            )
+            yield self._family(histogram, bounds_ms, rows, exemplars)
 
     def _labels(self, metric: str) -> dict[str, str]:
         named = {**LABELS, **self._optional}

@@ -241,6 +241,9 @@ class Settings:
         (), _list, "Prometheus pages that the agent reads too, such as `http://127.0.0.1:9400`", ""
     )
     slo: str = _is("", _text, "OpenSLO file, or folder of them, with the service level objectives")
+    slo_loop: bool = _is(
+        False, _switch, "on: `up` judges the thresholds of `slo` every minute and keeps the decisions", "off"
+    )
     metrics_labels: tuple[str, ...] = _is(
         (), _list, "more labels of the histograms on `/metrics`: tenant, sla_class; each makes series", ""
     )

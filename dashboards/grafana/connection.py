@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from otel_attrib.dashboards.config import OLDEST_GRAFANA, TIMEOUT
 from otel_attrib.errors import GrafanaError, UsageError
 
-__all__ = ["Connection", "connect"]
+__all__ = ["Connection"]
 
 Answer = Any
 Secret = str | tuple[str, str]
@@ -47,6 +47,14 @@ class Connection:
             timeout=TIMEOUT,
         )
 
+    def __enter__(self) -> "Connection":
+        """Return the connection itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close its sockets."""
+        self.api.client.s.close()
+
     @contextmanager
     def told(self, doing: str) -> Iterator[None]:
         """Turn what the client raises into one line that names what was being done."""
@@ -57,10 +65,8 @@ class Connection:
             yield
         except GrafanaException as refused:
             raise GrafanaError(_refusal(self.url, doing, refused), refused.status_code) from refused
-        except JSONDecodeError as fault:
-            raise GrafanaError(
-                f"{self.url} does not answer as a Grafana does: no JSON while {doing}"
-            ) from fault
+        except (JSONDecodeError, AttributeError, TypeError) as fault:  # the client asks no type of an answer
+            raise GrafanaError(f"{self.url} does not answer as a Grafana does, {doing}") from fault
         except (RequestException, OSError) as fault:
             raise GrafanaError(f"Grafana at {self.url} cannot be reached: {_reason(fault)}") from fault
 
@@ -84,13 +90,6 @@ class Connection:
                 f"Grafana at {self.url} is {version}; dashboards need {OLDEST_GRAFANA} or newer"
             )
         return version
-
-
-def connect(url: str, secret: Secret | None, verify: bool | str = True) -> Connection:
-    """A Grafana that answers and is new enough."""
-    connection = Connection(url, secret, verify)
-    connection.version()
-    return connection
 
 
 _ADVICE = {

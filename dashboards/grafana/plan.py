@@ -1,7 +1,8 @@
 """What has to be done so that a Grafana holds what we want, and whether we may.
 
-Everything is looked at before anything is written. What is not ours is never touched: an object with our uid and
-without our mark, one in another folder, one that is provisioned from files. If one step is refused, none is taken.
+Everything is looked at before anything is written. What is not ours is never touched: an object with our uid
+and without our mark, one in another folder, one that is provisioned from files. If one step is refused, none
+is taken.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -135,7 +136,8 @@ def _foreign(theirs: Mapping[str, Any], meta: Mapping[str, Any], folder: str) ->
         return "is provisioned from a file: write that file anew with `otel-attrib dashboards export`"
     if meta.get("folderUid", "") != folder:
         where = meta.get("folderUid") or "the top level"
-        return f"is in {meta.get('folderTitle') or where!r}: give --folder {meta.get('folderUid') or 'UID'}, or move it"
+        title = meta.get("folderTitle") or where
+        return f"is in {title!r}: give --folder {meta.get('folderUid') or 'UID'}, or move it"
     return ""
 
 

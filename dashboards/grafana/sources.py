@@ -1,7 +1,7 @@
 """The data sources that the dashboards ask, as Grafana keeps them.
 
-They are made only when their addresses are given. The password comes from the environment, is sent as a secret, and
-cannot be read back: whether it is still the right one Grafana cannot say.
+They are made only when their addresses are given. The password comes from the environment and is sent as a
+secret; it cannot be read back, so whether it is still the right one nobody can say.
 """
 
 from typing import Any, Final

@@ -1,8 +1,8 @@
 """Put the Grafana dashboards into a Grafana, compare them, or write them as files.
 
-  apply   make or update the folder, the dashboards and, where their addresses are
-          given, the data sources; a second time nothing is left to do
-  diff    what apply would change: exit 0 nothing, 3 something, 1 cannot be asked
+  apply   make or update the folder, the dashboards and, where their addresses
+          are given, the data sources; a second time nothing is left to do
+  diff    what apply would change; exit code 0 nothing, 3 something
   export  one dashboard on standard output, or all as files for provisioning
 
 Only objects of ours are touched: those with our uid, our tag and in our folder.
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "example: otel-attrib dashboards apply --grafana-url http://127.0.0.1:3000\n"
         "         otel-attrib dashboards diff fleet slo\n"
-        "         otel-attrib dashboards export --out grafana --clickhouse http://store:8123"
+        "         otel-attrib dashboards export --out grafana"
     )
     parser.add_argument("action", choices=["apply", "diff", "export"], help="what to do")
     parser.add_argument("words", nargs="*", metavar="NAME", help="fleet, tenants, request, devices, cache, …")
@@ -91,7 +91,7 @@ def _texts(args: argparse.Namespace) -> dict[str, str]:
 
 
 def _objectives(path: Path | None) -> "Sequence[Objective]":
-    from otel_attrib.analytics.objectives.library import load_objectives
+    from otel_attrib.analytics.objectives.openslo import load_objectives
     from otel_attrib.config import load
 
     named = path or (Path(load().slo) if load().slo else None)
@@ -134,14 +134,14 @@ def _apply(args: argparse.Namespace) -> int:
     from otel_attrib.dashboards.grafana.connection import Connection
     from otel_attrib.dashboards.grafana.plan import planned, take
 
-    boards = [json.loads(text) for text in _texts(args).values()]
+    boards, sources = [json.loads(text) for text in _texts(args).values()], _sources(args)
     url = args.grafana_url or os.environ.get("OTEL_ATTRIB_GRAFANA_URL") or GRAFANA_URL
-    grafana = Connection(url, _secret(), str(args.ca) if args.ca else not args.insecure)
-    version = grafana.version()
-    steps = planned(grafana, boards, args.folder or FOLDER, _sources(args))
     writes = args.action == "apply" and not args.dry_run
-    if writes:
-        take(steps)
+    with Connection(url, _secret(), str(args.ca) if args.ca else not args.insecure) as grafana:
+        version = grafana.version()
+        steps = planned(grafana, boards, args.folder or FOLDER, sources)
+        if writes:
+            take(steps)
     open_steps = [one for one in steps if one.action != "same"]
     if args.json:
         print(json.dumps(_object(args, grafana.url, version, steps, writes), ensure_ascii=False))

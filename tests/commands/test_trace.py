@@ -62,6 +62,7 @@ def test_json(run: Run) -> None:
     told = json.loads(run("trace", TRACE, "--json"))
 
     assert ("otel-attrib/trace/1", 871_000.0) == (told["schema"], told["ttft_us"])
+    assert run("trace", TRACE).splitlines()[0] == told["headline"]
     assert ["ingress", "tokenize", "kv_init", "sample", "egress"] == told["missing"]
     assert "2026-05-01T12:00:00.000000Z" == told["request"]["time"]
     assert {"stage": "queue", "us": 310_000.0, "share": 310 / 871, "offset_us": 0.0} == told["stages"][2]

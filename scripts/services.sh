@@ -29,6 +29,12 @@ for package in "${missing[@]}"; do
     say "unpacking $package (once)"
     unpack "$package"
 done
+# Debian's Alertmanager has its templates beside it, not in it, and knows one place alone.
+TEMPLATES=/usr/share/prometheus/alertmanager
+if [ ! -e "$TEMPLATES/default.tmpl" ] && [ "$(id -u)" = 0 ]; then
+    mkdir -p "$(dirname "$TEMPLATES")"
+    ln -sfn "$SERVICES$TEMPLATES" "$TEMPLATES"
+fi
 if ! command -v chromium >/dev/null; then
     [ "$(id -u)" = 0 ] || enough "chromium is missing and only root may install it"
     say "apt-get install chromium (once)"

@@ -20,13 +20,18 @@ const MEANINGS: Record<Why["verdict"], [sign: string, text: string, tone: string
 };
 
 export function answer(why: Why, actions: Child): HTMLElement {
-  const risen = !["NO_REGRESSION"].includes(why.verdict);
+  const shown = standsOut(why);
+  const reasons = [why.verdict === "NO_REGRESSION" ? null : evidence(why), slices(why), exemplars(why), notes(why)];
   return el(
     "article",
     { class: `answer ${MEANINGS[why.verdict]?.[2] ?? "open"}` },
     head(why, actions),
-    el("div", { class: "columns" }, el("div", { class: "numbers" }, tables(why)), el("div", { class: "reasons" }, risen ? evidence(why) : null, slices(why), deciding(why), exemplars(why), notes(why))),
-    el("p", { class: "fine" }, `${why.metric.toUpperCase()}: ${why.definition}. `, rule(why)),
+    deciding(why),
+    shown
+      ? el("div", { class: "columns" }, el("div", { class: "numbers" }, tables(why)), el("div", { class: "reasons" }, reasons))
+      : [el("div", { class: "reasons across" }, reasons), hidden(why)],
+    el("p", { class: "fine" }, `${why.metric.toUpperCase()}: ${why.definition}. `),
+    rule(why),
   );
 }
 
@@ -70,19 +75,16 @@ function where(why: Why): Child {
 }
 
 function tables(why: Why): Child {
-  if (why.delta_ms === null || !Object.keys(why.layers).length) return el("p", null, "Nothing to divide: the change is not known.");
+  if (why.delta_ms === null || !Object.keys(why.layers).length) return el("p", { class: "dim" }, "Nothing to divide: the change is not known.");
   const change = milliseconds(why.delta_ms, true);
   const layers = bars(`Where the ${change} ms came from`, "layer", layerLines(why), why.delta_ms, true);
   const known = why.checks.stages_unexplained_ms !== null && why.checks.stages_unexplained_ms !== undefined;
-  const stages = known ? bars("In which stage: what the stage itself added, at equal work", "stage", stageLines(why), why.delta_ms, false) : null;
-  if (standsOut(why)) return [layers, stages];
-  return el(
-    "details",
-    null,
-    el("summary", null, "What each layer added is within the uncertainty of the change. Show it all the same"),
-    layers,
-    stages,
-  );
+  return [layers, known ? bars("In which stage: what the stage itself added, at equal work", "stage", stageLines(why), why.delta_ms, false) : null];
+}
+
+function hidden(why: Why): Child {
+  if (why.delta_ms === null) return null;
+  return el("details", null, el("summary", null, "What each layer added is within the uncertainty of the change: show it all the same"), el("div", { class: "numbers" }, tables(why)));
 }
 
 function evidence(why: Why): Child {

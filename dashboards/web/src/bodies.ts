@@ -117,10 +117,12 @@ export interface Trace {
   gaps: Record<string, number>;
   timeline_us: number[];
   gaps_ms?: number[] | null;
+  gaps_by_length_ms?: number[] | null;
   stalls: { token: number; gap_us: number }[];
   steps: { phase: string; steps: number; mean_us: number | null; batch_mean: number | null; batch_max: number | null; prefill_beside: number; kv_high: number | null; waiting_max: number | null; preemptions: number }[];
   neighbours: { service: string; name: string; offset_us: number; duration_us: number; node: string; other_clock: boolean }[];
   evidence?: {
+    headline?: string;
     node: string;
     devices: string[];
     missing: Record<string, string[]>;

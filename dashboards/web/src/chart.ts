@@ -1,11 +1,11 @@
 // ECharts with only what the page draws, and a chart that follows its box, the theme and the view's end.
-import { BarChart, CustomChart, LineChart } from "echarts/charts";
-import { GridComponent, MarkAreaComponent, MarkLineComponent } from "echarts/components";
+import { CustomChart, LineChart } from "echarts/charts";
+import { GridSimpleComponent, MarkAreaComponent, MarkLineComponent } from "echarts/components";
 import { init, use, type EChartsCoreOption, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import { color, onChange } from "./theme";
 
-use([BarChart, CustomChart, LineChart, GridComponent, MarkAreaComponent, MarkLineComponent, CanvasRenderer]);
+use([CustomChart, LineChart, GridSimpleComponent, MarkAreaComponent, MarkLineComponent, CanvasRenderer]);
 
 export type Option = EChartsCoreOption;
 
@@ -25,6 +25,11 @@ export function chart(box: HTMLElement, option: () => Option, signal: AbortSigna
   });
   again();
   return { again };
+}
+
+// A grid exactly where it is put, so that charts above each other share their axis.
+export function place(box: Option): Option {
+  return { ...box, outerBoundsMode: "none" };
 }
 
 export function axisLook(): Option {

@@ -1,6 +1,6 @@
 // What the request's cards and host did meanwhile: small charts on the same axis, usual values beside.
 import type { Finding, Series, Trace } from "./bodies";
-import { axisLook, chart, type Option } from "./chart";
+import { axisLook, chart, place, type Option } from "./chart";
 import { append, el, fill, type Child } from "./element";
 import type { Placed } from "./gaps";
 import { digits, percent } from "./number";
@@ -21,7 +21,7 @@ export function counters(trace: Trace, placed: Placed, signal: AbortSignal): { n
   let begun = false;
   const grid = el("div", { class: "multiples" });
   if (!series.length && !whole.length) node.append(el("p", { class: "dim" }, nothing(trace)));
-  else append(node, [el("p", { class: "dim" }, held(trace)), grid, values(whole)]);
+  else append(node, [el("p", null, sentence(told?.headline)), el("p", { class: "dim" }, held(trace)), grid, values(whole)]);
   return { node, again };
 
   function again(): void {
@@ -86,7 +86,7 @@ function option(one: Series, finding: Finding | undefined, trace: Trace, placed:
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = (high - low || Math.abs(high) || 1) * 0.12;
   return {
-    grid: { left, width, top: 6, bottom: 6 },
+    grid: place({ left, width, top: 6, bottom: 6 }),
     xAxis: { type: "value", min, max, ...axisLook(), axisLabel: { show: false }, axisTick: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: color("line") } } },
     yAxis: { type: "value", min: low >= 0 ? Math.max(0, low - room) : low - room, max: high + room, ...axisLook(), axisTick: { show: false }, axisLabel: { ...(axisLook().axisLabel as object), customValues: low === high ? [low] : [low, high], formatter: (value: number) => `${digits(value)}${name}` } },
     series: [
@@ -122,6 +122,11 @@ function values(findings: Finding[]): Child {
     el("summary", null, `All ${seen.length} counters as a table`),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Counters" }, el("table", { class: "list" }, el("thead", null, el("tr", null, ...head.map((name, at) => el("th", { scope: "col", class: at > 2 ? "num" : "" }, name)))), body)),
   );
+}
+
+function sentence(headline: string | undefined): string {
+  const text = (headline ?? "").replace(/^evidence: /, "");
+  return text ? `${text[0]!.toUpperCase()}${text.slice(1)}.` : "";
 }
 
 function held(trace: Trace): string {

@@ -1,10 +1,12 @@
 // The gaps between one request's tokens, each at the moment when its token came.
 import type { Trace } from "./bodies";
-import { axisLook, chart, type Option } from "./chart";
+import { axisLook, chart, place, type Option } from "./chart";
 import { append, el, type Child } from "./element";
 import { axis, milliseconds } from "./number";
 import { color } from "./theme";
 import type { Domain } from "./waterfall";
+
+const LATE = 5; // times the median: drawn in the colour of what is late
 
 export interface Placed {
   domain(): Domain;
@@ -16,18 +18,25 @@ export function gapsOf(trace: Trace): number[] {
 }
 
 export function gaps(trace: Trace, placed: Placed, signal: AbortSignal): { node: HTMLElement; again: () => void } {
-  const told = gapsOf(trace);
-  const node = el("section", { class: "strip", "aria-label": "Gaps between tokens" }, el("h3", null, "Gaps between tokens"), el("p", { class: "dim" }, words(trace, told.length > 0)));
+  const ordered = gapsOf(trace);
+  const told = ordered.length ? ordered : (trace.gaps_by_length_ms ?? []);
+  const text = words(trace, ordered.length > 0);
+  const node = el("section", { class: "strip", "aria-label": "Gaps between tokens" }, el("h3", null, "Gaps between tokens"), el("p", { class: "dim" }, text));
   if (!told.length || trace.ttft_us === null) return { node, again: () => undefined };
-  const box = el("div", { class: "chart gaps", role: "img", "aria-label": words(trace, true) });
+  const box = el("div", { class: "chart gaps", role: "img", "aria-label": text });
   append(node, [box, table(told)]);
-  let at = trace.ttft_us / 1000;
-  const points = told.map((gap) => [(at += gap), gap] as [number, number]);
+  const points = ordered.length ? atTokens(ordered, trace.ttft_us / 1000) : told.map((gap, at) => [at + 0.5, gap] as [number, number]);
+  const domain = ordered.length ? placed.domain : (): Domain => [0, told.length];
   let drawn: ReturnType<typeof chart> | null = null;
   return {
     node,
-    again: () => (drawn ? drawn.again() : (drawn = chart(box, () => option(points, placed), signal))),
+    again: () => (drawn ? drawn.again() : (drawn = chart(box, () => option(points, { domain, place: placed.place }), signal))),
   };
+}
+
+function atTokens(gaps: number[], first: number): [number, number][] {
+  let at = first;
+  return gaps.map((gap) => [(at += gap), gap]);
 }
 
 function words(trace: Trace, ordered: boolean): string {
@@ -35,7 +44,7 @@ function words(trace: Trace, ordered: boolean): string {
   if (!count) return "This request wrote one token or none, so there is no gap.";
   const ms = (us: number | undefined): string => (us === undefined ? "?" : milliseconds(us / 1000));
   const late = trace.stalls.length ? ` Late: ${trace.stalls.slice(0, 5).map((stall) => `token ${stall.token} after ${ms(stall.gap_us)} ms`).join(", ")}.` : "";
-  const order = ordered ? "" : " Their order is not stored: only their distribution was recorded.";
+  const order = ordered ? "" : " Shown by length: their order in time is not stored.";
   return `${count} between tokens: P50 ${ms(p50)}, P99 ${ms(p99)}, longest ${ms(max)} ms.${late}${order}`;
 }
 
@@ -46,18 +55,25 @@ function table(told: number[]): Child {
 function option(points: [number, number][], placed: Placed): Option {
   const [left, width] = placed.place();
   const [min, max] = placed.domain();
+  const thick = Math.max(1, Math.min(6, (0.6 * width) / points.length));
   const typical = [...points].map(([, gap]) => gap).sort((a, b) => a - b)[Math.floor(points.length / 2)] ?? 0;
   return {
-    grid: { left, width, top: 6, bottom: 4 },
+    grid: place({ left, width, top: 6, bottom: 4 }),
     xAxis: { type: "value", min, max, ...axisLook(), axisLabel: { show: false }, axisTick: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: color("line") } } },
     yAxis: { type: "value", min: 0, splitNumber: 2, ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (ms: number) => (ms ? axis(ms) : "0") } },
     series: [
       {
-        type: "bar",
+        type: "custom",
         silent: true,
-        barWidth: Math.max(1, Math.min(6, (0.6 * width) / points.length)),
-        itemStyle: { color: color("sky") },
-        data: points.map(([at, gap]) => ({ value: [at, gap], itemStyle: { color: color(gap > 5 * typical ? "accent" : "sky") } })),
+        clip: true,
+        data: points,
+        renderItem(_: unknown, drawing: { coord(at: number[]): [number, number]; value(at: number): number }) {
+          const gap = drawing.value(1);
+          const [x, top] = drawing.coord([drawing.value(0), gap]);
+          const [, bottom] = drawing.coord([0, 0]);
+          const shape = { x: x - thick / 2, y: Math.min(top, bottom - 1), width: thick, height: Math.max(1, bottom - top) };
+          return { type: "rect", shape, style: { fill: color(gap > LATE * typical ? "accent" : "sky") } };
+        },
       },
     ],
   };

@@ -1,6 +1,6 @@
 // The latency heat map: time by log latency, the quantile's line over it, and what was deployed meanwhile.
 import type { Heatmap } from "./bodies";
-import { axisLook, chart, type Option } from "./chart";
+import { axisLook, chart, place, type Option } from "./chart";
 import { HeatScale, MARGINS } from "./heatscale";
 import { clock, day } from "./moment";
 import { axis } from "./number";
@@ -28,7 +28,7 @@ function option(scale: HeatScale, width: number): Option {
   const { map } = scale;
   const long = scale.to - scale.from > 36 * 3600_000;
   return {
-    grid: { ...MARGINS, containLabel: false },
+    grid: place({ ...MARGINS }),
     xAxis: {
       type: "time",
       min: scale.from,

@@ -63,7 +63,7 @@ export class MapView {
     this.params = route.params;
     const now = watched(this.params);
     this.widen(now);
-    this.controls.show(this.params);
+    this.controls.show(this.params, now);
     this.live.show(this.params, now);
     this.fresh("map", JSON.stringify([asked(now), ranged(now)]), (signal) => void this.load(now, signal));
     const question = this.question(now);

@@ -28,13 +28,13 @@ const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678
 export function shade(share: number, dark: boolean): string {
   const at = (dark ? 0.08 + 0.92 * share : 1 - share) * (CIVIDIS.length - 1);
   const low = Math.max(0, Math.min(CIVIDIS.length - 2, Math.floor(at)));
-  return mixed(CIVIDIS[low]!, CIVIDIS[low + 1]!, at - low);
+  const [r, g, b] = mixed(CIVIDIS[low]!, CIVIDIS[low + 1]!, at - low);
+  return `rgba(${r},${g},${b},${(0.45 + 0.55 * Math.min(1, 2 * share)).toFixed(2)})`;
 }
 
-function mixed(a: string, b: string, share: number): string {
-  const parts = [1, 3, 5].map((from) => {
+function mixed(a: string, b: string, share: number): number[] {
+  return [1, 3, 5].map((from) => {
     const [one, other] = [a, b].map((each) => parseInt(each.slice(from, from + 2), 16)) as [number, number];
     return Math.round(one + (other - one) * share);
   });
-  return `rgb(${parts.join(",")})`;
 }

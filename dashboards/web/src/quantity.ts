@@ -7,8 +7,8 @@ export function scaled(unit: string, share: boolean, value: number): [factor: nu
     const found = ([["T", 1e12], ["G", 1e9], ["M", 1e6], ["k", 1e3]] as const).find(([, size]) => Math.abs(value) >= size);
     return [1 / (found?.[1] ?? 1), ` ${found?.[0] ?? ""}B${unit.slice(2)}`];
   }
-  if (unit.startsWith("{")) return [1, ""];
-  const known: Record<string, [number, string]> = { Cel: [1, " °C"], Hz: [1e-6, " MHz"], s: [1e3, " ms"] };
+  if (unit.startsWith("{")) return [1, unit.endsWith("/s") ? "/s" : ""];
+  const known: Record<string, [number, string]> = { "s/s": [1e3, " ms/s"], Cel: [1, " °C"], Hz: [1e-6, " MHz"], s: [1e3, " ms"] };
   return known[unit] ?? [1, ` ${unit}`];
 }
 

@@ -1,7 +1,7 @@
 // Objectives: how much was attained, how much of the error budget is left, how fast it burns.
 import { cancelled, get } from "./api";
 import type { Objective, Page } from "./bodies";
-import { axisLook, chart, type Option } from "./chart";
+import { axisLook, chart, place, type Option } from "./chart";
 import { el, fill, svg, type Child } from "./element";
 import { clock, day, duration, stamp } from "./moment";
 import { count, digits, fine, percent } from "./number";
@@ -152,7 +152,7 @@ function lines(each: Objective, history: NonNullable<Objective["history"]>): Opt
   const shares = history.map((point) => [Date.parse(point.time), (100 * point.good) / point.total]);
   const low = Math.min(100 * each.target, ...shares.map(([, share]) => share!));
   return {
-    grid: { left: 58, right: 14, top: 10, bottom: 26 },
+    grid: place({ left: 58, right: 14, top: 10, bottom: 26 }),
     xAxis: { type: "time", ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (time: number) => (each.window_s > 172_800 ? day(new Date(time)).slice(5) : clock(new Date(time), false)) } },
     yAxis: { type: "value", min: Math.max(0, low - (100 - low) * 0.15), max: 100, splitNumber: 3, ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (share: number) => `${digits(share)} %` } },
     series: [

@@ -46,10 +46,13 @@ export class TraceView {
     const fall = new Waterfall(trace, domain);
     const placed = { domain: () => domain, place: () => fall.place() };
     const strips = [gaps(trace, placed, this.stop.signal), counters(trace, placed, this.stop.signal)];
+    const again = (): void => {
+      for (const strip of strips) strip.again();
+    };
     const to = (next: Domain): void => {
       domain = next;
       fall.to(next);
-      for (const strip of strips) strip.again();
+      again();
     };
     const peers = el("div", { class: "peers" }, busy("Comparing with requests like it…"));
     fill(
@@ -66,15 +69,16 @@ export class TraceView {
         steps(trace),
       ),
     );
-    for (const strip of strips) strip.again();
-    void this.compare(id, metric, fall, peers);
+    again();
+    void this.compare(id, metric, fall, peers, again);
   }
 
-  private async compare(id: string, metric: string, fall: Waterfall, peers: HTMLElement): Promise<void> {
+  private async compare(id: string, metric: string, fall: Waterfall, peers: HTMLElement, again: () => void): Promise<void> {
     const asked = metric === "tbt" ? "tpot" : metric;
     try {
       const told = await long<WhyTrace>("why", { trace: id, metric: asked }, () => undefined, this.stop.signal);
       fall.beside(told);
+      again(); // the bars have become narrower
       fill(peers, el("p", null, el("b", null, beside(told))), el("p", { class: "dim" }, `Beside ${count(told.peers)} requests: ${told.who}.`));
     } catch (fault) {
       if (cancelled(fault)) return;

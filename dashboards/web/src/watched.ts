@@ -84,9 +84,8 @@ export class Controls {
     );
   }
 
-  show(params: URLSearchParams): void {
+  show(params: URLSearchParams, now: Watched): void {
     this.params = params;
-    const now = watched(params);
     const chosen = this.metrics.querySelector("input:checked") as HTMLInputElement | null;
     if (chosen?.value !== now.metric) fill(this.metrics, METRICS.map((name) => this.metric(name, now.metric)));
     const span = now.last || "chosen";

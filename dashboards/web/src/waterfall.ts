@@ -56,7 +56,7 @@ export class Waterfall {
 
   // Where the bars lie, so that what stands below shares their axis: px from the left edge, and width.
   place(): [number, number] {
-    const cell = this.body.querySelector("td.bar");
+    const cell = this.body.querySelector("td.bar svg");
     if (!cell) return [0, 0];
     const [outer, inner] = [this.node.getBoundingClientRect(), cell.getBoundingClientRect()];
     return [inner.left - outer.left, inner.width];

@@ -1,7 +1,8 @@
 """The dynamic threshold loop as a function of what was observed; every constant is in `ThresholdRule`.
 
 θ is the threshold in force, q₁ … qₖ the quantile of the k = `periods` last periods that began after θ was
-last moved, Q the same quantile of all requests of the last `day_s` (24 h), [F, C] the band.
+last moved, Q the median of that quantile over the measured periods of the last `day_s` (24 h), [F, C] the
+band.
 
     way up      all qᵢ > factor · θ
     way down    all qᵢ < θ / factor
@@ -9,10 +10,12 @@ last moved, Q the same quantile of all requests of the last `day_s` (24 h), [F, 
     accepted    |c − Q| ≤ agreement · Q         and at least `covered` of the day's periods measured
     new         θ' = min(max(c, F), C)          up only if θ' > θ, down only if θ' < θ, |θ' − θ| ≥ least · θ
 
-So an incident, which the last 24 h do not know, is left to the alerts and moves nothing; what has been normal
-for most of a day becomes the threshold. Between θ / factor and factor · θ nothing happens, and after a move
-only periods that began later count: that is the hysteresis. A period with fewer than `rows_above` values
-beyond its quantile is not measured, and a row of periods with such a one in it decides nothing.
+So an incident, which most of the last 24 h do not know, is left to the alerts and moves nothing; what has
+been so for most of a day becomes the threshold. (One P99 of all requests of the day would not do as Q: a
+quarter of an hour, 1 % of a day, is enough to move it to where the incident is.) Between θ / factor and
+factor · θ nothing happens, and after a move only periods that began later count: that is the hysteresis. A
+period with fewer than `rows_above` values beyond its quantile is not measured, and a row of periods with such
+a one in it decides nothing.
 """
 
 from collections.abc import Sequence

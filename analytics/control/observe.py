@@ -1,4 +1,4 @@
-"""What the threshold loop looks at, from the store: the quantiles of the last periods and of all together.
+"""What the threshold loop looks at, from the store: the quantiles of the last periods and their median.
 
 Numbers come from the 10 s states, within 1 % of the value at their rank; an objective on a dimension that
 states do not keep apart is read from the requests themselves.
@@ -6,6 +6,7 @@ states do not keep apart is read from the requests themselves.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from statistics import median
 
 from otel_attrib.analytics.control.decide import measured
 from otel_attrib.analytics.control.observed import Day, Observed
@@ -21,7 +22,7 @@ __all__ = ["Seen", "last_end", "look"]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Every period of the long look back, oldest first, empty ones too; and all of them as one."""
+    """Every period of the long look back, oldest first, empty ones too; and their median."""
 
     periods: tuple[Observed, ...]
     day: Day
@@ -40,16 +41,13 @@ def look(store: Store, rule: ThresholdRule, metric: str, level: float, where: Fi
     """Observe what ends at `end`, the end of a period."""
     exact = any(name not in ROLLED_UP for name in where.names())
 
-    def ask(window: int, span: Window) -> Sliding:
-        return Sliding(metric_named(metric), level, window, rule.period_s, span, (), where, exact)
-
     day = Window(end - timedelta(seconds=rule.day_s), end)
-    found = {point.end: point for point in slide(store, ask(rule.period_s, day))}
+    asked = Sliding(metric_named(metric), level, rule.period_s, rule.period_s, day, (), where, exact)
+    found = {point.end: point for point in slide(store, asked)}
     ends = [day.start + timedelta(seconds=rule.period_s * k) for k in range(1, rule.day_periods + 1)]
     periods = tuple(
         Observed(at, found[at].n, found[at].ms) if at in found else Observed(at, 0, None) for at in ends
     )
-    newest = Window(end - timedelta(seconds=rule.period_s), end)
-    whole = [point for point in slide(store, ask(rule.day_s, newest)) if point.end == end]
-    n, ms = (whole[0].n, whole[0].ms) if whole else (0, None)
-    return Seen(periods, Day(n, ms, sum(measured(rule, level, p) for p in periods), rule.day_periods))
+    known = [p.ms for p in periods if p.ms is not None and measured(rule, level, p)]
+    middle = median(known) if known else None
+    return Seen(periods, Day(sum(p.n for p in periods), middle, len(known), rule.day_periods))

@@ -1,4 +1,4 @@
-"""What the threshold loop looks at: the quantile of one period, and that of the long look back."""
+"""What the threshold loop looks at: the quantile of one period, and what is usual in the long look back."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The same quantile over the long look back, of whose `periods` the loop found `measured`."""
+    """The median of that quantile over those of the long look back's `periods` that were `measured`."""
 
     n: int
     ms: float | None

@@ -68,9 +68,9 @@ class Said:
     def rejected(self, up: bool, candidate: float) -> str:
         """Say that the candidate is not what the long look back says."""
         return (
-            f"{self._trigger(up)}; their median {_ms(candidate)} is {self._apart(candidate)} from the last"
-            f" {self._day()}'s {self._quantile()} of {_ms(self.day.ms or 0.0)}, more than"
-            f" {100 * self.rule.agreement:g} %: not what the last {self._day()} call normal;"
+            f"{self._trigger(up)}; their median {_ms(candidate)} is {self._apart(candidate)} from"
+            f" {self._usual()}, more than"
+            f" {100 * self.rule.agreement:g} %: not what most of the time was like;"
             f" the threshold stays at {_ms(self.threshold_ms)}."
         )
 
@@ -83,8 +83,8 @@ class Said:
             else f"it differs by less than {100 * self.rule.least:g} %"
         )
         return (
-            f"{self._trigger(up)}, and their median {_ms(candidate)} agrees with the last {self._day()}'s"
-            f" {_ms(self.day.ms or 0.0)}, but {why}: the threshold stays at {_ms(self.threshold_ms)}"
+            f"{self._trigger(up)}, and their median {_ms(candidate)} agrees with {self._usual()},"
+            f" but {why}: the threshold stays at {_ms(self.threshold_ms)}"
             f"{self._outside(candidate)}."
         )
 
@@ -94,8 +94,8 @@ class Said:
         unbounded = ", which no baseline bounds" if self.band.baseline_ms is None else ""
         return (
             f"{self._trigger(up)}; their median {_ms(candidate)} is within {100 * self.rule.agreement:g} %"
-            f" of the last {self._day()}'s {self._quantile()} of {_ms(self.day.ms or 0.0)}"
-            f" ({self._apart(candidate)}): the threshold goes from {_ms(self.threshold_ms)} to {_ms(after)}"
+            f" of {self._usual()} ({self._apart(candidate)}): the threshold goes from"
+            f" {_ms(self.threshold_ms)} to {_ms(after)}"
             f"{bound if after != candidate else unbounded}{self._outside(candidate)}."
         )
 
@@ -119,6 +119,10 @@ class Said:
         if above or below:
             return f"{above or below} of {self.rule.periods} in a row {'above' if above else 'below'}"
         return f"the threshold stays at {_ms(self.threshold_ms)}"
+
+    def _usual(self) -> str:
+        """Name what the candidate is compared with."""
+        return f"the median {_ms(self.day.ms or 0.0)} of {self.day.measured:,} periods in {self._day()}"
 
     def _apart(self, candidate: float) -> str:
         ms = self.day.ms or candidate

@@ -1,5 +1,6 @@
 -- What the dynamic threshold loop decided: one row for each latency of an objective and each period, added and
--- never changed. The threshold in force at a time is `after_ms` of the last row before it; see analytics/control.
+-- never changed. `day_ms` is what the candidate was compared with, the median of the last day's periods. The
+-- threshold in force at a time is `after_ms` of the last row before it; see analytics/control.
 -- `time` is the end of the period that it rests on, `decided` when that was. `limit_ms`, `quantile`,
 -- `baseline_ms` and `buffer_ms` are the objective's own at that time: rows of another limit hold no longer.
 -- No time to live: the threshold of today may have been set a year ago, and a row a period is little.

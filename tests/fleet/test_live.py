@@ -1,6 +1,7 @@
 """A simulation in real time: every item once, none before it happened."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 import pytest
 
@@ -8,7 +9,7 @@ from otel_attrib.collector.signals import METRICS, TRACES, Signal
 from otel_attrib.collector.validate import item_lists
 from otel_attrib.errors import DataError
 from otel_attrib.fleet import Simulation, load_scenario, simulate
-from otel_attrib.fleet.live import by_second, send_live
+from otel_attrib.fleet.live import by_second, later, send_live
 from otel_attrib.fleet.otlp import metric_exports, request_exports, step_exports
 
 SECOND_NS = 1_000_000_000
@@ -80,27 +81,30 @@ def test_a_request_is_cut_by_its_end(simulation: Simulation) -> None:
 
 
 def test_nothing_is_sent_before_it_happened(simulation: Simulation) -> None:
-    """The baseline goes at once, the current window in its own time, and together they are all of it."""
-    begins = simulation.windows[1].start.timestamp()
-    kept = Kept(begins)
-    told = send_live(simulation, kept, lambda done: None, lambda: kept.now, kept.sleep)  # type: ignore[arg-type]
+    """The baseline goes at once, the current window in its own time, moved to now; together they are all."""
+    now = 1_900_000_000.4
+    kept, told = Kept(now), list[datetime]()
+    sent = send_live(simulation, kept, told.append, lambda: kept.now, kept.sleep)  # type: ignore[arg-type]
+    shift = round((sent.began - simulation.windows[1].start).total_seconds())
     early = [
-        span.end_time_unix_nano / SECOND_NS - now
-        for now, signal, body in kept.sent
+        span.end_time_unix_nano / SECOND_NS - at
+        for at, signal, body in kept.sent
         if signal is TRACES
         for each in item_lists(TRACES, TRACES.decode(body))
         for span in each
     ]
     spans = [body for exports in (request_exports, step_exports) for _, body in exports(simulation)]
+    back = [later(TRACES, body, -shift) for _, signal, body in kept.sent if signal is TRACES]
 
+    assert [sent.began] == told and 0 <= sent.began.timestamp() - now < 1
     assert max(early) <= 0
-    assert items(TRACES, spans) == items(TRACES, (body for _, signal, body in kept.sent if signal is TRACES))
-    assert told.live_s == pytest.approx(simulation.windows[1].length.total_seconds(), abs=40)
-    assert told.past_s > 0 and told.latest_s == 0
+    assert items(TRACES, spans) == items(TRACES, back)
+    assert sent.live_s == pytest.approx(simulation.windows[1].length.total_seconds(), abs=40)
+    assert sent.past_s > 0 and sent.latest_s == 0
 
 
 def test_refused_items_are_an_error(simulation: Simulation) -> None:
     """What a receiver refuses is said, not dropped."""
-    kept = Kept(simulation.windows[1].end.timestamp() + 100, refuses=3)
+    kept = Kept(1_900_000_000.0, refuses=3)
     with pytest.raises(DataError, match="a test refused"):
-        send_live(simulation, kept, lambda done: None, lambda: kept.now, kept.sleep)  # type: ignore[arg-type]
+        send_live(simulation, kept, lambda began: None, lambda: kept.now, kept.sleep)  # type: ignore[arg-type]

@@ -100,8 +100,6 @@ def _simulated(args: argparse.Namespace) -> "Simulation":
     found = simulate(load_scenario(args.scenario, tuple(args.set)), args.seed, fault=not args.no_fault)
     if start:
         return found.starting(start)
-    if args.live:
-        return found.starting(datetime.now(UTC).replace(microsecond=0) - found.windows[0].length)
     if args.dsn or args.url or args.out is None:
         return found.starting(datetime.now(UTC).replace(microsecond=0) - found.length)
     return found
@@ -139,18 +137,24 @@ def _deliver(args: argparse.Namespace, simulation: "Simulation") -> "list[Delive
 def _stream(simulation: "Simulation", to: "Delivery") -> None:
     import sys
 
-    from otel_attrib.commands.progress import counted
     from otel_attrib.commands.stopping import raises
     from otel_attrib.fleet.live import send_live
 
-    begins = simulation.windows[1].start
-    print(f"live: the current window begins at {begins:%H:%M:%S} UTC; Ctrl-C ends it", file=sys.stderr)
+    def say(line: str) -> None:
+        print(f"live: {line}", file=sys.stderr, flush=True)
+
+    say(f"preparing {simulation.run.requests.n:,} requests")
+    length = simulation.windows[1].length.total_seconds()
     try:
-        with raises(), counted("sending", round(simulation.length.total_seconds())) as advance:
-            sent = send_live(simulation, to, advance)
-        print(f"live: {sent.live_s} s sent, at most {sent.latest_s:.1f} s late", file=sys.stderr)
+        with raises():
+            sent = send_live(
+                simulation,
+                to,
+                lambda began: say(f"the window begins at {began:%H:%M:%S} UTC and lasts {length:.0f} s"),
+            )
+        say(f"{sent.live_s} s sent in real time, at most {sent.latest_s:.1f} s late")
     except KeyboardInterrupt:
-        print("live: ended early", file=sys.stderr)
+        say("ended early")
 
 
 def _show(args: argparse.Namespace, simulation: "Simulation", done: "list[Delivered]") -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from otel_attrib.collector.signals import METRICS, Signal
 
-__all__ = ["by_second"]
+__all__ = ["by_second", "later"]
 
 SECOND_NS = 1_000_000_000
 Group = tuple[Any, Any, Any]  # resource, scope, metric (None of spans)
@@ -24,6 +24,18 @@ def by_second(signal: Signal, bodies: Iterable[bytes]) -> dict[int, bytes]:
                 second = -(-_known_ns(signal, item) // SECOND_NS)
                 cut.setdefault(second, _Request(signal)).place(key, group).add().CopyFrom(item)
     return {second: request.body() for second, request in sorted(cut.items())}
+
+
+def later(signal: Signal, body: bytes, seconds: int) -> bytes:
+    """Return the same request with all its times moved by whole seconds."""
+    request, shift = signal.decode(body), seconds * SECOND_NS
+    fields = ("time_unix_nano",) if signal is METRICS else ("start_time_unix_nano", "end_time_unix_nano")
+    for _, items in _groups(signal, request):
+        for item in items:
+            for field in fields:
+                setattr(item, field, getattr(item, field) + shift)
+    moved: bytes = request.SerializeToString(deterministic=True)
+    return moved
 
 
 class _Request:

@@ -73,7 +73,7 @@ LONG: Responses = {200: EVENTS, **problems(404)}
 LIVE: Responses = {
     200: {
         "description": "Events until the client leaves. `quantile`: `time` (the window's end), `points` with"
-        " `n`, `ms` and `few` for each group. `report`: an item of /reports, with an `id` for `Last-Event-ID`."
+        " `n`, `ms`, `few` for each group. `report`: an item of /reports, its `id` is for `Last-Event-ID`."
         " `mark`: an item of /marks. `problem`: a question failed, and is asked again at the next step."
         " Comments keep the connection open.",
         "content": {

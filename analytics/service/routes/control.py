@@ -15,6 +15,7 @@ from otel_attrib.analytics.control.factors import Policy
 from otel_attrib.analytics.control.tails import Asked
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
+from otel_attrib.analytics.service.describe import ONE
 from otel_attrib.analytics.service.parameters import At, Metric, Quantile
 from otel_attrib.analytics.service.routes.slo import objectives_for
 from otel_attrib.errors import NotFound
@@ -115,7 +116,7 @@ async def budget(
     )
 
 
-@router.get("/slo/pressure", operation_id="slo_pressure", summary="One number for autoscalers")
+@router.get("/slo/pressure", operation_id="slo_pressure", summary="One number for autoscalers", responses=ONE)
 async def pressure(
     request: Request,
     ask: Asks,

@@ -18,6 +18,7 @@ from otel_attrib.analytics.objectives.scope import in_scope
 from otel_attrib.analytics.objectives.shelf import Shelf
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Caller, Reader
+from otel_attrib.analytics.service.describe import ONE
 from otel_attrib.analytics.service.parameters import At, Metric, Where
 from otel_attrib.errors import NotFound
 
@@ -67,7 +68,9 @@ async def derive(
     return await ask.told(lambda store: ask_derive(store, metric, last, chosen, at, objectives), KEPT_SECONDS)
 
 
-@router.get("/slo/{name:path}", operation_id="slo_objective", summary="Where one objective stands")
+@router.get(
+    "/slo/{name:path}", operation_id="slo_objective", summary="Where one objective stands", responses=ONE
+)
 async def objective(
     request: Request,
     ask: Asks,

@@ -14,7 +14,14 @@ import pyarrow as pa
 from otel_attrib.schema.log_record import LogRecord, microseconds, receiver_of, send_to_receiver
 from otel_attrib.schema.store import Store
 
-__all__ = ["DecisionRow", "decision_into_receiver", "decision_into_store", "decision_moves", "decision_rows"]
+__all__ = [
+    "DecisionRow",
+    "decision_into_receiver",
+    "decision_into_store",
+    "decision_moves",
+    "decision_record",
+    "decision_rows",
+]
 
 STAMP = pa.timestamp("us", "UTC")
 TIMES = ("time", "decided")
@@ -95,7 +102,7 @@ def decision_into_store(store: Store) -> Callable[[DecisionRow], None]:
 def decision_into_receiver(url: str) -> Callable[[DecisionRow], None]:
     """Return a way to write through the OTLP receiver of the service at `url`."""
     address = receiver_of(url, "decisions")
-    return lambda row: send_to_receiver(address, _record(row), "decision")
+    return lambda row: send_to_receiver(address, decision_record(row), "decision")
 
 
 def _table(row: DecisionRow) -> pa.Table:
@@ -107,7 +114,8 @@ def _table(row: DecisionRow) -> pa.Table:
     return pa.table(columns)
 
 
-def _record(row: DecisionRow) -> LogRecord:
+def decision_record(row: DecisionRow) -> LogRecord:
+    """Return the log record that a view turns into the row again."""
     words = {name: str(getattr(row, name)) for name in ("objective", "metric", "word", "rule")}
     words |= {name: "" if getattr(row, name) is None else repr(float(getattr(row, name))) for name in NUMBERS}
     words |= {

@@ -5,5 +5,5 @@ FROM requests
 WHERE time >= fromUnixTimestamp64Micro({from_us:Int64}, 'UTC')
   AND time < fromUnixTimestamp64Micro({to_us:Int64}, 'UTC')
   AND $where
-  AND $value >= {floor_us:Float64} - $more
+  AND $value >= {floor_us:Float64} - ($more)
 ORDER BY time, $value, prompt_tokens, output_tokens

@@ -35,7 +35,7 @@ Smoothing = Annotated[
 DeadBand = Annotated[
     float, Query(ge=0, lt=1, allow_inf_nan=False, description="Smaller relative changes are none.")
 ]
-Duration = Annotated[str, Query(max_length=20)]
+Duration = Annotated[str, Query(max_length=20, description="How long: `5m`, `24h`.", examples=["5m"])]
 
 
 @router.get("/slo/thresholds", operation_id="slo_thresholds", summary="What the threshold loop would decide")

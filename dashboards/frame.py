@@ -10,6 +10,7 @@ from grafana_foundation_sdk.models.dashboard import AnnotationQuery, AnnotationT
 
 from otel_attrib.dashboards import variables
 from otel_attrib.dashboards.config import EDITS_BY_HAND, PAGE_URL, RANGE, REFRESH, TAG
+from otel_attrib.dashboards.current import current
 from otel_attrib.dashboards.links import beside, to_page
 from otel_attrib.dashboards.palette import COLORS
 from otel_attrib.dashboards.panels import AnyPanel, source
@@ -62,7 +63,8 @@ def framed(
 
 def to_json(board: dashboard.Dashboard) -> str:
     """The dashboard as Grafana imports it."""
-    return json.dumps(board.build(), cls=JSONEncoder, indent=2, sort_keys=True) + "\n"
+    built = json.loads(json.dumps(board.build(), cls=JSONEncoder))
+    return json.dumps(current(built), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _filled(board: dashboard.Dashboard, parts: Iterable[Part]) -> dashboard.Dashboard:

@@ -17,7 +17,10 @@ def tenants(page: str = PAGE_URL) -> dashboard.Dashboard:
     """The dashboard as a builder."""
     parts: list[Part] = [
         ("Per model", [groups("model", "Models"), *_of("model"), _share("model", "requests", "Requests")]),
-        ("Per tenant", [groups("tenant", "Tenants"), *_of("tenant"), _share("tenant", "requests", "Requests")]),
+        (
+            "Per tenant",
+            [groups("tenant", "Tenants"), *_of("tenant"), _share("tenant", "requests", "Requests")],
+        ),
         ("Who makes the load", [_share("tenant", "prompt_tokens", "Prompt tokens"), _output()]),
         ("Classes and versions", [groups("sla_class", "SLA classes", "half"), _versions()]),
         ("Requests of the chosen", [latency("ttft"), latency("tpot"), slowest()]),

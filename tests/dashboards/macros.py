@@ -2,7 +2,8 @@
 
 Written from the plugin's documentation (github.com/grafana/clickhouse-datasource, README and docs of 4.x:
 macros, template variables) and from Grafana's on formats of variables. It is a second implementation, for
-tests: the plugin itself cannot run here. A macro that it does not know is left in place, and the store refuses it.
+tests: the plugin itself cannot run here. A macro that it does not know is left in place, and the store
+refuses it.
 """
 
 import re

@@ -4,11 +4,9 @@ import threading
 from datetime import datetime
 
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION, SLO_BURN_PAGE, SLO_BURN_TICKET
 
 __all__ = ["Board"]
 
-BURNS = (SLO_BURN_PAGE, SLO_BURN_TICKET)
 SHARED = ("service", "model")
 
 
@@ -46,17 +44,14 @@ class Board:
             return list(self._over.values())
 
     def related(self, alert: Alert) -> list[Alert]:
-        """Return the firing alerts that may tell of the same trouble.
+        """Return the other firing alerts that may tell of the same trouble: of the same service and model.
 
-        A burn is related to a regression and the other way round, when both are about the same service and
-        model; an objective that names neither is about all of them.
+        An objective that names neither is about all of them.
         """
-        burning = alert.name in BURNS
         return [
             other
             for other in self.firing()
-            if other.name in (*BURNS, LATENCY_REGRESSION)
-            and (other.name in BURNS) != burning
+            if other.incident != alert.incident
             and all(_agree(alert.labels.get(name), other.labels.get(name)) for name in SHARED)
         ]
 

@@ -19,6 +19,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from otel_attrib.instrumentation import background, status
+from otel_attrib.instrumentation.logs.ids import PlannedIds
 from otel_attrib.instrumentation.shim import ENDPOINT
 from otel_attrib.schema.attributes import HOST_NAME, PROCESS_PID, SERVICE_NAME, SERVICE_VERSION
 
@@ -149,7 +150,10 @@ def resource(default_name: str, version: str = "", said: Resource | None = None)
 def own_provider(default_name: str, version: str = "", sampler: Sampler | None = None) -> TracerProvider:
     """Make a provider from the standard environment; `sampler` None means OTEL_TRACES_SAMPLER."""
     provider = TracerProvider(
-        sampler=sampler, resource=resource(default_name, version), shutdown_on_exit=False
+        sampler=sampler,
+        resource=resource(default_name, version),
+        shutdown_on_exit=False,
+        id_generator=PlannedIds(),
     )
     size = None if "OTEL_BSP_MAX_QUEUE_SIZE" in os.environ else QUEUE
     for exporter, name in exporters():
@@ -182,7 +186,7 @@ def beside(host: TracerProvider, default_name: str, version: str) -> TracerProvi
         resource=resource(default_name, version, host.resource),
         shutdown_on_exit=False,
         active_span_processor=processor,
-        id_generator=host.id_generator,
+        id_generator=PlannedIds(host.id_generator),
     )
 
 

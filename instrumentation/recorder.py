@@ -88,6 +88,7 @@ class Timeline:
         "error",
         "external_id",
         "headers",
+        "ids",
         "max_tokens",
         "model",
         "operation",
@@ -111,6 +112,7 @@ class Timeline:
         self.path = path
         self.headers = headers
         self.scope: Any = None
+        self.ids: tuple[int, int] | None = None
         self.tokenize_start = 0
         self.tokenize_end = 0
         self.submitted = 0

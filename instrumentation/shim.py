@@ -14,7 +14,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FAULTS", "Faults", "Hook", "Patches", "guarded", "not_asked_for", "outside", "say", "switched_on"]
+__all__ = [
+    "FAULTS",
+    "Faults",
+    "Hook",
+    "Patches",
+    "guarded",
+    "logs_named",
+    "not_asked_for",
+    "outside",
+    "say",
+    "switched_on",
+]
 
 ENABLED = "OTEL_ATTRIB_ENABLED"
 DISABLED = "OTEL_ATTRIB_DISABLED"
@@ -27,6 +38,7 @@ SLA_FILE = "OTEL_ATTRIB_SLA_FILE"
 HEADERS = "OTEL_ATTRIB_HEADERS"
 GPU_SET = "OTEL_ATTRIB_GPU_SET"
 SHARE = "OTEL_ATTRIB_BUDGET"
+LOG_IDS = "OTEL_ATTRIB_LOG_IDS"
 
 Callback = Callable[..., Any]
 
@@ -39,6 +51,11 @@ def say(line: str) -> None:
 def switched_on(variable: str) -> bool:
     """Whether an environment variable says yes."""
     return os.environ.get(variable, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def logs_named() -> bool:
+    """Whether log records get the ids of their request (default yes)."""
+    return os.environ.get(LOG_IDS, "1").strip().lower() not in {"0", "false", "no", "off"}
 
 
 def not_asked_for() -> str | None:

@@ -47,8 +47,13 @@ def engine_version() -> str:
 
 def _hook() -> None:
     """Hook each module when this process imports it; most processes import only their own part."""
+    from otel_attrib.instrumentation.logs.correlate import correlate_logs
+    from otel_attrib.instrumentation.logs.json_lines import json_lines
     from otel_attrib.instrumentation.vllm.hooks import watch
 
+    if shim.logs_named():
+        correlate_logs()
+    json_lines()
     watch(PATCHES, engine_version())
 
 

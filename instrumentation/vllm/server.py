@@ -11,6 +11,7 @@ from typing import Any
 
 from otel_attrib.instrumentation import spans, status
 from otel_attrib.instrumentation.asgi import RecordingApp
+from otel_attrib.instrumentation.logs.correlate import remember
 from otel_attrib.instrumentation.mark import marked_resource
 from otel_attrib.instrumentation.recorder import CURRENT, Sequence, Timeline
 from otel_attrib.instrumentation.shim import Callback, Hook, guarded
@@ -150,6 +151,7 @@ def submit(request: Any, parent: Any, index: int) -> None:
     timeline.external_id = timeline.external_id or request.external_req_id or request.request_id
     if timeline.scope is None and request.trace_headers:
         timeline.headers = [(key.encode(), value.encode()) for key, value in request.trace_headers.items()]
+    remember(timeline, request.request_id, timeline.external_id)
 
 
 def unpack(outputs: Any) -> None:

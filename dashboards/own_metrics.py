@@ -9,6 +9,8 @@ from otel_attrib.dashboards.target import promql
 __all__ = ["panels"]
 
 _EXACT: Final = "exact between scrapes; a restart of the service is a reset that `rate` knows"
+# A counter appears with its first count: until then it is 0 where the service was scraped, absent where not.
+_NONE_YET: Final = "0 * sum(otel_attrib_spool_bytes)"
 _BUCKETS: Final = "linear within the histogram's bucket"
 
 
@@ -79,7 +81,7 @@ def _lost() -> AnyPanel:
         "lost": "lost_requests_total",
     }
     queries = [
-        promql(f"sum(rate(otel_attrib_{name}[$__rate_interval]))", label, ref_id)
+        promql(f"sum(rate(otel_attrib_{name}[$__rate_interval])) or {_NONE_YET}", label, ref_id)
         for ref_id, (label, name) in zip("ABCD", counters.items(), strict=True)
     ]
     return lines("Rejected, failed, lost", said, queries, "short", prometheus=True)

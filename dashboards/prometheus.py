@@ -99,10 +99,8 @@ def _failed() -> AnyPanel:
         "Share of requests that ended in an error or a timeout", "share of requests", "exact between scrapes"
     )
     bad = f'{{{_CHOSEN},slatag_status=~"error|timeout"}}'
-    share = (
-        f"(sum(rate(otel_attrib_requests_total{bad}[$__rate_interval])) or vector(0)) "
-        f"/ sum(rate(otel_attrib_requests_total{{{_CHOSEN}}}[$__rate_interval]))"
-    )
+    every = f"sum(rate(otel_attrib_requests_total{{{_CHOSEN}}}[$__rate_interval]))"
+    share = f"(sum(rate(otel_attrib_requests_total{bad}[$__rate_interval])) or 0 * {every}) / {every}"
     panel = lines("Failed", said, [promql(share, "failed")], "percentunit", prometheus=True)
     return colored(panel, {"failed": BAD})
 

@@ -61,12 +61,19 @@ def arbitrate(
         found = factors(policy, tails, before)
         before = {one.tenant: one.value for one in found}
     end = rounds[-1][0]
-    used = usage(store, EVERY_REQUEST, end) if weights is None else weights
-    weighed = "tokens used in the last day" if weights is None else "weights given"
-    if weights is None and sum(used.get(one.tenant, 0.0) for one in found) <= 0:
-        used, weighed = {}, "equal parts: no tokens were used in the last day"
-    shares = {one.tenant: used.get(one.tenant, 0.0 if used else 1.0) for one in found}
+    shares, weighed = _usual(store, found, end) if weights is None else (dict(weights), "weights given")
     return Arbitrated(end, asked, policy, budgets(found, shares, total), total, weighed)
+
+
+def _usual(store: Store, found: Sequence[Factor], end: datetime) -> tuple[dict[str, float], str]:
+    """Return weights by the tokens of the last day; who used none counts as the least of the others."""
+    used = usage(store, EVERY_REQUEST, end)
+    mine = {one.tenant: used.get(one.tenant, 0.0) for one in found}
+    least = min((tokens for tokens in mine.values() if tokens > 0), default=0.0)
+    if not least:
+        return {}, "equal parts: no tokens were used in the last day"
+    none = "; who used none counts as the least" if 0.0 in mine.values() else ""
+    return {name: tokens or least for name, tokens in mine.items()}, f"tokens used in the last day{none}"
 
 
 def arbiter_object(found: Arbitrated, seen: Sequence[Budget] | None = None) -> dict[str, Any]:

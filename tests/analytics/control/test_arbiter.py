@@ -70,6 +70,16 @@ def test_budgets_follow_usage_and_factors(store: Store, put: Put) -> None:
     assert "tokens used in the last day" == body["weighed_by"]
 
 
+def test_who_used_nothing_is_not_left_out(store: Store, put: Put) -> None:
+    """A tenant that an objective names but that used no tokens yet counts as the least of the others."""
+    put(store, "acme", 100, 1.0, tokens=(300, 30))
+    put(store, "busy", 100, 1.0, tokens=(600, 60))
+    found = arbitrate(store, [ALL, ZEN], NOON, total=100.0)
+
+    assert {"acme": 0.25, "busy": 0.5, "zen": 0.25} == {part.tenant: part.usual for part in found.parts}
+    assert "who used none" in found.weighed
+
+
 def test_throttle_turns_it_round(store: Store, put: Put) -> None:
     """Under throttle the tenant in breach gets less than usual, under boost more."""
     put(store, "acme", 100, 1.0)

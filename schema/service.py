@@ -48,7 +48,9 @@ def store_address(url: str, timeout_s: float = 10.0) -> str:
     return f"{scheme}://{where.netloc}/{status.get('database') or DATABASE}"
 
 
-def service_post(url: str, path: str, body: Mapping[str, Any], timeout_s: float = 10.0) -> dict[str, Any]:
+def service_post(
+    url: str, path: str, body: Mapping[str, Any] | None, timeout_s: float = 10.0, method: str = "POST"
+) -> dict[str, Any]:
     """Send `body` to a route of the API under /api/v1, with the token of the environment; its answer."""
     address = f"{url.rstrip('/')}/api/v1/{path}"
     if urlsplit(address).scheme not in ("http", "https"):
@@ -57,7 +59,8 @@ def service_post(url: str, path: str, body: Mapping[str, Any], timeout_s: float 
     if token := os.environ.get(TOKEN):
         headers["Authorization"] = f"Bearer {token}"
     try:
-        request = Request(address, json.dumps(body).encode(), headers)
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(address, data, headers, method=method)
         with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as answer:
             found: dict[str, Any] = json.load(answer)
             return found

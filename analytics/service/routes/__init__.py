@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from otel_attrib.analytics.service.routes import (
+    alerts,
     control,
     heatmap,
     live,
@@ -29,6 +30,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     requests.router,
     marks.router,
     reports.router,
+    alerts.router,
     control.router,
     slo.router,  # last of those under /slo: it takes any name behind it
 )

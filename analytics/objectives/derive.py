@@ -72,11 +72,11 @@ def _endpoint(
 ) -> Endpoint:
     part = {
         name: table[name].slice(first, last - first).to_numpy().astype(np.int64)
-        for name in ("day", "hour", "bin", "n")
+        for name in ("day", "hour", "bin", "n", "held")
     }
     values = {name: str(table[name][first].as_py()) for name in NAMES}
-    hours = tuple(Cell(at, n, ms) for at, n, ms in _cells("hour", part))
-    days = tuple(Cell(EPOCH + timedelta(days=at), n, ms) for at, n, ms in _cells("day", part))
+    hours = tuple(Cell(*cell) for cell in _cells("hour", part))
+    days = tuple(Cell(EPOCH + timedelta(days=at), n, rows, ms) for at, n, rows, ms in _cells("day", part))
     promised = tuple(
         Promised(objective.name, limit.ms, _days_near(days, limit.ms, span.end.date()))
         for objective in about
@@ -86,23 +86,31 @@ def _endpoint(
     return Endpoint(**values, n=int(part["n"].sum()), hours=hours, days=days, promised=promised)
 
 
-def _cells(name: str, part: Part) -> list[tuple[int, int, float]]:
-    """Return for each hour (or day) that occurs: which, how many requests, and P95 in ms."""
-    return [_cell(at, part["bin"][mine], part["n"][mine]) for at, mine in _each(part[name])]
+def _cells(name: str, part: Part) -> list[tuple[int, int, int, float]]:
+    """Return for each hour (or day) that occurs: which, requests, rows, and P95 in ms."""
+    return [
+        (
+            at,
+            int(part["n"][mine].sum()),
+            int(part["held"][mine].sum()),
+            _p95(part["bin"][mine], part["n"][mine]),
+        )
+        for at, mine in _each(part[name])
+    ]
 
 
 def _each(column: Ints) -> list[tuple[int, NDArray[np.bool_]]]:
     return [(int(at), column == at) for at in np.unique(column)]
 
 
-def _cell(at: int, bins: Ints, counts: Ints) -> tuple[int, int, float]:
+def _p95(bins: Ints, counts: Ints) -> float:
+    """Return the middle of the bin that holds the value at rank floor(q·(n−1))+1."""
     order = np.argsort(bins, kind="stable")
     until = np.cumsum(counts[order])
     rank = floor(LEVEL * (int(until[-1]) - 1)) + 1
     held = int(bins[order][int(np.searchsorted(until, rank))])
     # Bin b holds (RATIO^(b−1), RATIO^b] µs; this point is equally far from both ends, relative to each.
-    us = exp((held - 1) * log(RATIO)) * 2 * RATIO / (1 + RATIO)
-    return at, int(until[-1]), us / 1000
+    return exp((held - 1) * log(RATIO)) * 2 * RATIO / (1 + RATIO) / 1000
 
 
 def _of_these(objective: Objective, where: Filter) -> bool:

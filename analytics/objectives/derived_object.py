@@ -57,7 +57,7 @@ def _endpoint(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    return {"n": cell.n, "p95_ms": cell.p95_ms, "few": cell.few}
+    return {"n": cell.n, "rows": cell.rows, "p95_ms": cell.p95_ms, "few": cell.few}
 
 
 def _promised(promised: Promised) -> dict[str, Any]:

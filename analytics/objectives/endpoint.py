@@ -32,21 +32,25 @@ HEADROOM = 1.2
 NEAR = 0.9
 RUNNING = 3
 ENOUGH = 100
-"""Requests that leave five values above a P95."""
+"""Rows that leave five above a P95."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The P95 of one hour of the day (0 to 23), or of one day, with the requests that it is of."""
+    """The P95 of one hour of the day (0 to 23), or of one day.
+
+    It is of `n` requests by weight, which `rows` of the table stand for.
+    """
 
     at: int | date
     n: int
+    rows: int
     p95_ms: float
 
     @property
     def few(self) -> bool:
-        """Return whether fewer than five values lie above the quantile."""
-        return self.n < ENOUGH
+        """Return whether the rows would leave fewer than five above the quantile."""
+        return self.rows < ENOUGH
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,8 @@ def _source(metric: Node, sources: Mapping[str, str]) -> Node:
             fields["metricSourceRef"].fail(f"no DataSource {name!r}; write one, or type: {SOURCE}")
         kind = sources[name]
     if kind != SOURCE:
-        source.fail(f"a source of type {kind or 'nobody named'!r} is read elsewhere; write type: {SOURCE}")
+        what = f"a source of type {kind!r} is read elsewhere" if kind else "what kind of source is not said"
+        source.fail(f"{what}; write type: {SOURCE}")
     if "spec" not in fields:
         source.fail("write spec")
     return fields["spec"]

@@ -6,7 +6,8 @@ SELECT
     toUInt32(toDate(time, 'UTC')) AS day,
     toUInt8(toHour(time, 'UTC')) AS hour,
     toInt32(ceil(log(us) * {scale:Float64})) AS bin,
-    sum(toUInt64(stands_for)) AS n
+    sum(toUInt64(stands_for)) AS n,
+    count() AS held
 FROM
 (
     SELECT service, model, operation, time, weight AS stands_for, toFloat64(assumeNotNull($value)) AS us

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
+from otel_attrib.analytics.log_lines import logs_of
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.waterfall import Waterfall, waterfall
 from otel_attrib.errors import NotFound, UsageError
@@ -24,7 +26,8 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 def look_up(store: Store, name: str, where: Filter = EVERY_REQUEST) -> Waterfall:
     """The waterfall of the one request among those of `where` that `name` means."""
     request = find(store, name, where)
-    return waterfall(request, _spans(store, request), _steps(store, request))
+    shown = waterfall(request, _spans(store, request), _steps(store, request))
+    return replace(shown, logs=logs_of(store, request))
 
 
 def find(store: Store, name: str, where: Filter = EVERY_REQUEST) -> dict[str, Any]:

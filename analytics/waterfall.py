@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from otel_attrib.analytics.log_lines import LogLine
 from otel_attrib.schema.attributes import (
     DECODE_STAGES,
     GAP_US,
@@ -90,6 +91,7 @@ class Waterfall:
     stalls: tuple[Stall, ...]
     steps: tuple[StepSummary, ...]
     neighbours: tuple[Neighbour, ...]
+    logs: tuple[LogLine, ...] = ()
 
 
 def waterfall(request: Row, spans: Sequence[Row] = (), steps: Sequence[Row] = ()) -> Waterfall:

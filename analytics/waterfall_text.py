@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from otel_attrib.analytics import log_lines
 from otel_attrib.analytics.waterfall import Neighbour, StageBar, StepSummary, Waterfall
 
 __all__ = ["headline", "lines", "milliseconds"]
@@ -33,6 +34,7 @@ def lines(shown: Waterfall, unicode: bool = True) -> list[str]:
         list(_tokens(shown)),
         list(_steps(shown.steps)),
         list(_neighbours(shown)),
+        list(log_lines.lines(shown.logs)),
     )
     text = [line for block in blocks if block for line in ["", *block]][1:]
     return [_fit(line if unicode else _plain(line)) for line in text]

@@ -123,3 +123,54 @@ def test_evidence(run: Run, store: Store) -> None:
     assert pytest.approx(found["request"]) == sum(found.values()) - found["request"]
     assert {"gpu", "pcie", "nvlink", "network", "client"} == set(told["missing"])
     assert "evidence" not in json.loads(run("trace", TRACE, "--json"))
+
+
+def log_record(seconds: float, body: str, **changed: Any) -> dict[str, Any]:
+    """A row of `otel_logs`, `seconds` after the request's arrival."""
+    row = {
+        "Timestamp": START + timedelta(seconds=seconds), "TraceId": TRACE, "SpanId": "00f067aa0ba902b7",
+        "SeverityText": "INFO", "ServiceName": "chat", "Body": body, "ScopeName": "vllm.engine",
+    }  # fmt: skip
+    return row | changed
+
+
+def insert_logs(store: Store, rows: list[dict[str, Any]], attributes: list[dict[str, str]]) -> None:
+    """Insert log records, each with its attributes."""
+    columns = {
+        name: pa.array([row[name] for row in rows], STAMP if name == "Timestamp" else pa.string())
+        for name in rows[0]
+    }
+    said = pa.array([list(one.items()) for one in attributes], pa.map_(pa.string(), pa.string()))
+    store.insert_arrow("otel_logs", pa.table({**columns, "LogAttributes": said}))
+
+
+def test_log_lines_of_the_trace(run: Run, store: Store) -> None:
+    """Lines of the trace stand below, by TraceId or by an attribute; others and ancient ones do not."""
+    rows = [
+        log_record(0.2, "second \x1b[31mred"),
+        log_record(-0.1, "first", SeverityText="WARN"),
+        log_record(0.3, "third", TraceId=""),
+        log_record(0.4, "of another trace", TraceId="0" * 31 + "1"),
+        log_record(-7200, "ancient"),
+    ]
+    insert_logs(store, rows, [{}, {}, {"trace_id": TRACE, "logger": "uvicorn.access"}, {}, {}])
+
+    told = json.loads(run("trace", TRACE, "--json"))["logs"]
+    assert [("first", -100_000.0), ("second \x1b[31mred", 200_000.0), ("third", 300_000.0)] == [
+        (line["body"], line["offset_us"]) for line in told
+    ]
+    assert ["vllm.engine", "vllm.engine", "uvicorn.access"] == [line["logger"] for line in told]
+    text = run("trace", TRACE)
+    assert "     -100.0  WARN   first\n      200.0  INFO   second [31mred\n      300.0  INFO   third" in text
+    assert "\x1b" not in text
+
+
+def test_many_log_lines(run: Run, store: Store) -> None:
+    """Of many lines the first twelve are shown, cut at 80 columns, and the rest is counted."""
+    rows = [log_record(number / 100, f"line {number:02} " + "x" * 100) for number in range(20)]
+    insert_logs(store, rows, [{}] * 20)
+
+    lines = run("trace", TRACE).splitlines()
+    assert 12 == sum(" INFO   line " in line for line in lines)
+    assert "  and 8 more (--json has them)" in lines
+    assert [] == [line for line in lines if len(line) > 80]

@@ -3,8 +3,8 @@
 ID is a trace id, a span id or the engine's request id, whole or the beginning
 of one that no other request shares. Stages that were not observed are named as
 such, and `outside` is what no stage explains. Below stand the gaps between its
-tokens, the engine steps that served it, and spans of other services in the same
-trace.
+tokens, the engine steps that served it, and spans of other services and log
+lines of the same trace.
 
 --evidence adds what the cards and the host did in exactly the request's time,
 stage by stage: each counter beside what is usual there (earlier requests like

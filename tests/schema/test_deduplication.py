@@ -14,6 +14,8 @@ SELECT
     (SELECT count() FROM otel_traces) AS spans,
     (SELECT count() FROM requests) AS requests,
     (SELECT sum(requests) FROM requests_10s) AS rolled_up,
+    (SELECT sum(requests) FROM requests_60s) AS by_minute,
+    (SELECT arraySum(sumMap(e2e_bins).2) FROM requests_60s) AS binned,
     (SELECT count() FROM steps) AS steps,
     (SELECT count() FROM otel_traces_trace_id_ts) AS traces
 """
@@ -30,7 +32,7 @@ def blocks(spans: Spans) -> list[bytes]:
     ]
 
 
-ONCE = {"spans": 5, "requests": 4, "rolled_up": 4, "steps": 2, "traces": 3}
+ONCE = {"spans": 5, "requests": 4, "rolled_up": 4, "by_minute": 4, "binned": 1, "steps": 2, "traces": 3}
 
 
 def test_a_retry_adds_nothing(store: Store, spans: Spans) -> None:
@@ -59,12 +61,17 @@ def test_a_retry_long_after(store: Store, spans: Spans) -> None:
     assert [{**ONCE, "spans": 105, "traces": 103}] == store.rows(COUNTS)
 
 
-@pytest.mark.parametrize("table", ["requests", "requests_10s", "steps", "otel_traces_trace_id_ts"])
+@pytest.mark.parametrize(
+    "table",
+    ["requests", "requests_10s", "requests_60s", "bins of requests_60s", "steps", "otel_traces_trace_id_ts"],
+)
 def test_a_retry_fills_what_a_crash_left_out(store: Store, spans: Spans, table: str) -> None:
     """A table down the chain that missed its block has it after the retry, and no other has it twice."""
     view = {
         "requests": "requests_from_spans_mv",
         "requests_10s": "requests_10s_mv",
+        "requests_60s": "requests_60s_states_mv",
+        "bins of requests_60s": "requests_60s_bins_mv",
         "steps": "steps_mv",
         "otel_traces_trace_id_ts": "otel_traces_trace_id_ts_mv",
     }[table]

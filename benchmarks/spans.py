@@ -20,11 +20,13 @@ SPANS_EACH = REQUESTS_EACH * (1 + len(STAGES))
 START_NS = 1_790_000_000_000_000_000
 
 
-def exports(count: int, shape: str, seed: int = 0) -> Iterator[bytes]:
-    """`count` serialized export requests of `SPANS_EACH` spans, never two alike."""
+def exports(
+    count: int, shape: str, seed: int = 0, start_ns: int = START_NS, every_ns: int = 400_000_000
+) -> Iterator[bytes]:
+    """`count` serialized export requests of `SPANS_EACH` spans, never two alike, one begun `every_ns`."""
     chance = random.Random(seed)
     for number in range(count):
-        scope = ScopeSpans(spans=list(_spans(chance, shape, START_NS + number * 400_000_000)))
+        scope = ScopeSpans(spans=list(_spans(chance, shape, start_ns + number * every_ns)))
         scope.scope.name = REQUEST_SCOPE
         scope.scope.version = "0.1.0"
         resource = ResourceSpans(scope_spans=[scope])

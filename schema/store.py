@@ -56,6 +56,9 @@ class Store:
 
     def arrow(self, sql: str, parameters: Parameters = None, settings: Settings = None) -> "pyarrow.Table":
         """The result as an Arrow table, strings as strings."""
+        if settings and self.embedded:
+            # The client would set them on its session, and back, with five statements around this one.
+            sql, settings = f"{sql.rstrip().rstrip(';')}\n{_clause(settings)}", None
         with self._client() as client:
             return client.query_arrow(
                 sql, parameters=_dict(parameters), settings=_dict(settings), use_strings=True
@@ -135,6 +138,10 @@ class Store:
         with self._lock:
             self._all.append(client)
         return client
+
+
+def _clause(settings: Mapping[str, Any]) -> str:
+    return "SETTINGS " + ", ".join(f"{name} = {value!r}" for name, value in settings.items())
 
 
 def _dict(values: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -57,6 +57,8 @@ class Ask:
 
     async def _waited(self, flight: Flight) -> Any:
         """The answer, unless the client goes away first."""
+        if flight.answer.done():
+            return flight.answer.result()
         gone = asyncio.ensure_future(_gone(self._request))
         try:
             await asyncio.wait((flight.answer, gone), return_when=asyncio.FIRST_COMPLETED)

@@ -14,6 +14,8 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["latency"])
 
+KEPT_SECONDS = 2.0  # a state is of 10 s
+
 
 @router.get("/quantiles", operation_id="quantiles", summary="Sliding P99 (or any quantile) of a latency")
 async def quantiles(
@@ -38,4 +40,4 @@ async def quantiles(
 ) -> Response:
     """Numbers from 10 s states, within 1 % of the value at their rank (TBT 2 %)."""
     words = Words(metric, quantile, window, step, last, by, caller.filter(where), at, exact)
-    return await ask.told(lambda store: quantiles_object(*ask_quantiles(store, words)))
+    return await ask.told(lambda store: quantiles_object(*ask_quantiles(store, words)), KEPT_SECONDS)

@@ -86,14 +86,13 @@ class Standing:
 
     @property
     def worst(self) -> Firing | None:
-        """Return the alert that burns most above its factor, a page before a ticket; None without one."""
+        """Return the alert that burns fastest, a page before a ticket; None without one."""
         firing = [each for each in self.pairs if each.firing]
         return min(firing, key=_urgency) if firing else None
 
 
 def _urgency(firing: Firing) -> tuple[bool, float]:
-    rate = firing.long_rate or 0.0
-    return firing.pair.severity != "page", -rate / firing.pair.factor
+    return firing.pair.severity != "page", -(firing.long_rate or 0.0)
 
 
 def stand(store: Store, objectives: Sequence[Objective], minute: int) -> list[Standing]:

@@ -34,7 +34,7 @@ fix: init ## let ruff mend what it can
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 docs: init ## write the generated reference pages anew
-	@for page in attributes:schema.attributes_page settings:config commands:commands.page counters:collector.counters_page evidence:schema.evidence_page context:schema.context_page scenarios:fleet.page; do \
+	@for page in attributes:schema.attributes_page settings:config commands:commands.page counters:collector.counters_page evidence:schema.evidence_page context:schema.context_page scenarios:fleet.page panels:dashboards.panels_page; do \
 	    $(BIN)/python -m otel_attrib.$${page#*:} >docs/reference/$${page%:*}.md || exit 1; \
 	done
 

@@ -17,9 +17,9 @@ from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.reports import ReportRow, into_store
 from otel_attrib.schema.store import Store, open_store
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from macros import View
+from tests.dashboards.macros import View
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 STAMP = pa.timestamp("us", "UTC")

@@ -35,10 +35,13 @@ class FakeGrafana:
     writes: list[str] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
     url: str = ""
+    talks_nonsense: bool = False
 
     def answer(self, method: str, path: str, body: Any, credentials: str) -> Answer:
         """Answer one request as the documentation says."""
         self.seen.append(f"{method} {path}")
+        if self.talks_nonsense:
+            return 200, ["no grafana"]
         role = self._role(credentials)
         if role is None:
             return 401, {"message": "Invalid API key"}

@@ -23,9 +23,9 @@ import yaml
 from otel_attrib.dashboards.boards import NAMES, texts
 from otel_attrib.demo.recording import load_recording, shifted_body
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from macros import View
+from tests.dashboards.macros import View
 
 BIN = Path(__file__).parents[2] / "build/services/usr/bin"
 SECONDS = 8
@@ -141,9 +141,14 @@ def _traffic(up: dict[str, str]) -> str:
     ids=lambda value: value if isinstance(value, str) else value["refId"],
 )
 def test_every_promql_query_has_series(title: str, target: dict[str, Any], live: Live) -> None:
-    """A real Prometheus that scrapes a real service has numbers for each query over the minute of traffic."""
+    """A real Prometheus that scrapes a real service has numbers for each query while traffic came."""
     now = time.time()
-    params = {"query": expanded(target["expr"]), "start": now - 90, "end": now, "step": 1}
+    params: dict[str, str | float] = {
+        "query": expanded(target["expr"]),
+        "start": now - 90,
+        "end": now,
+        "step": 1,
+    }
     asked = httpx.get(f"{live.prometheus}/api/v1/query_range", params=params, timeout=10)
 
     assert asked.status_code == 200, asked.text
@@ -171,7 +176,7 @@ def test_a_p99_dot_of_prometheus_is_a_stored_trace(live: Live) -> None:
         if name == "prometheus" and title == "TTFT: P50, P95, P99" and one.get("exemplar")
     ]
     now = time.time()
-    params = {"query": expanded(target["expr"]), "start": now - 300, "end": now}
+    params: dict[str, str | float] = {"query": expanded(target["expr"]), "start": now - 300, "end": now}
     asked = httpx.get(f"{live.prometheus}/api/v1/query_exemplars", params=params, timeout=10).json()
     ids = {one["labels"]["trace_id"] for series in asked["data"] for one in series["exemplars"]}
 

@@ -22,9 +22,9 @@ from otel_attrib.schema.attributes import STAGES
 from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.store import Store, open_store
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from macros import View
+from tests.dashboards.macros import View
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 END = NOON + timedelta(minutes=4)

@@ -18,9 +18,9 @@ from otel_attrib.dashboards.config import DATASOURCE_TYPE, TAG, VARIABLES
 from otel_attrib.dashboards.links import REQUEST_UID
 from otel_attrib.schema.store import Store
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from macros import View
+from tests.dashboards.macros import View
 
 BOARDS: dict[str, dict[str, Any]] = {name: json.loads(text) for name, text in texts().items()}
 

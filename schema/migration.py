@@ -22,7 +22,7 @@ __all__ = ["Migration", "migrations"]
 _HERE = Path(__file__).parent
 _CLUSTER_ONLY = "-- only with a cluster"
 _REPEATABLE = "-- repeatable"
-_STATEMENT_END = re.compile(r";\s*$", re.MULTILINE)
+_STATEMENT_END = re.compile(r"^(?!\s*--)(.*);\s*$", re.MULTILINE)  # a comment may end in a semicolon
 _TABLE = re.compile(r"^CREATE TABLE IF NOT EXISTS (\S+)", re.MULTILINE)
 _TTL = re.compile(r"^TTL (.+)$", re.MULTILINE)
 
@@ -49,7 +49,7 @@ class Migration:
         """What to run, in order; nothing where the file is for clusters and the layout is not."""
         if self.text.startswith(_CLUSTER_ONLY) and not layout.cluster:
             return []
-        parts = map(str.strip, _STATEMENT_END.split(self._filled(layout)))
+        parts = map(str.strip, _STATEMENT_END.sub("\\1\0", self._filled(layout)).split("\0"))
         return [part for part in parts if part and (layout.cluster or not part.startswith(_CLUSTER_ONLY))]
 
     def ttls(self, layout: Layout) -> list[tuple[str, str]]:

@@ -34,6 +34,7 @@ KEPT_SHORT = [
     "samples",
     "steps",
 ]
+KEPT_LONG = ("latency_histogram", "marks", "reports", "silences", "threshold_decisions")
 
 
 def expiring(store: Store, days: int) -> list[str]:
@@ -165,14 +166,14 @@ def test_on_a_cluster(empty_store: Store) -> None:
 
     text = "\n".join(statements)
     assert all("ON CLUSTER 'main'" in statement for statement in statements)
-    assert set(KEPT_SHORT) | {"marks", "reports"} == set(
+    assert {*KEPT_SHORT, *KEPT_LONG} == set(
         re.findall(r"Distributed\('main', currentDatabase\(\), '(\w+)_local'", text)
     )
     assert [] == re.findall(r"ENGINE = (?:Aggregating)?MergeTree", text)
     assert ["requests", "requests_10s"] == re.findall(r"^FROM (\w+)", "\n".join(once), re.MULTILINE)
     filling = "\n".join(one for one in statements if "CREATE OR REPLACE VIEW" not in one)
     assert set(re.findall(r"(?:TO|FROM) (\w+)", filling)) <= {
-        *(f"{table}_local" for table in (*KEPT_SHORT, "reports")),
+        *(f"{table}_local" for table in (*KEPT_SHORT, *KEPT_LONG)),
         "requests_60s_refill",
         "otlp_traces",
         "otlp_metrics",

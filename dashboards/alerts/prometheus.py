@@ -1,0 +1,116 @@
+"""The rule file for Prometheus: burn rates of objectives, the detector's incidents, and the service's own
+health."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION, SLO_BURN_PAGE, SLO_BURN_TICKET
+from otel_attrib.analytics.alerting.links import Links
+from otel_attrib.analytics.objectives import BurnPair, Objective
+from otel_attrib.analytics.windows import duration_text
+from otel_attrib.dashboards.alerts.health import health_rules
+from otel_attrib.dashboards.alerts.promql import burning, burning_gauge, records
+from otel_attrib.dashboards.alerts.selector import obstacle
+from otel_attrib.dashboards.alerts.written import RuleFile, as_yaml
+
+__all__ = ["prometheus_rules"]
+
+NAMES = {"page": SLO_BURN_PAGE, "ticket": SLO_BURN_TICKET}
+HEAD = """\
+# Rules for Prometheus, made by `otel-attrib alerts export`; make them anew instead of editing them.
+# They read what `otel-attrib up` shows at /metrics. Check them with `promtool check rules`.
+"""
+
+
+def prometheus_rules(
+    objectives: Sequence[Objective], links: Links, labels: Sequence[str] = (), nearest: bool = False
+) -> RuleFile:
+    """Return the rules; `labels` are the words of setting `metrics_labels`.
+
+    With `nearest` a limit between two bounds is judged at the one above; without it, and for whatever else a
+    histogram cannot tell, the burn rates that the service exports are taken.
+    """
+    groups, warnings = [], []
+    for objective in objectives:
+        found = obstacle(objective, labels)
+        between = nearest and found.endswith("ms)")
+        groups.append(_group(objective, links, labels, exported=bool(found) and not between))
+        if found:
+            way = "judged at the bound above" if between else "taken from the service's own burn rates"
+            warnings.append(f"{objective.name}: {found}: {way}")
+    groups += [_incidents(links), {"name": "otel-attrib", "rules": list(health_rules(links))}]
+    return RuleFile(HEAD + as_yaml({"groups": groups}), tuple(warnings))
+
+
+def _group(objective: Objective, links: Links, labels: Sequence[str], exported: bool) -> dict[str, Any]:
+    recorded = [] if exported else [_record(each) for each in records(objective, labels)]
+    return {
+        "name": f"otel-attrib-slo-{objective.name}",
+        "interval": "30s",
+        "rules": [*recorded, *_burns(objective, links, exported)],
+    }
+
+
+def _record(record: Any) -> dict[str, Any]:
+    return {"record": record.name, "expr": record.expr, "labels": record.labels}
+
+
+def _burns(objective: Objective, links: Links, exported: bool) -> Iterator[dict[str, Any]]:
+    for severity, name in NAMES.items():
+        pairs = [pair for pair in objective.pairs() if pair.severity == severity]
+        if pairs:
+            condition = burning_gauge if exported else burning
+            yield {
+                "alert": name,
+                "expr": condition(objective, pairs),
+                "labels": _labels(objective, severity),
+                "annotations": _annotations(objective, name, pairs, links),
+            }
+
+
+def _labels(objective: Objective, severity: str) -> dict[str, str]:
+    chosen = {name: values[0] for name, values in objective.where.allowed if len(values) == 1}
+    return {**chosen, "severity": severity, "slo": objective.name, "source": "prometheus"}
+
+
+def _annotations(objective: Objective, name: str, pairs: Iterable[BurnPair], links: Links) -> dict[str, str]:
+    windows = "; ".join(
+        f"{pair.factor:g} × over {duration_text(pair.long)} and {duration_text(pair.short)}" for pair in pairs
+    )
+    title = objective.title or objective.name
+    words = {
+        "summary": f"{title} burns its budget: {{{{ $value | humanizePercentage }}}} of the requests are bad,"
+        f" {100 * objective.budget:.4g} % may be",
+        "description": f"An alert at a burn rate of {windows}. Why: otel-attrib alerts, or otel-attrib why.",
+        "objective_url": links.objective(objective.name),
+        "runbook_url": links.runbook(name),
+    }
+    return {key: text for key, text in words.items() if text}
+
+
+FOUND = """{{ with printf "otel_attrib_incident{incident='%s'}" $labels.incident | query }}\
+{{ . | first | label "WORD" }}{{ end }}"""
+
+
+def _incidents(links: Links) -> dict[str, Any]:
+    """The detector's incidents: what was found may change, so it is asked for and is no label."""
+    verdict, layer = FOUND.replace("WORD", "verdict"), FOUND.replace("WORD", "layer")
+    words = {
+        "summary": "{{ $labels.service_name }} {{ $labels.gen_ai_request_model }}: the tail of"
+        f" {{{{ $labels.metric | toUpper }}}} is slower than it was. {verdict} {layer}",
+        "description": "What was found: otel-attrib reports {{ $labels.incident }}",
+        "report_url": f"{links.page}/#/reports/{{{{ $labels.incident }}}}" if links.page else "",
+        "runbook_url": links.runbook(LATENCY_REGRESSION),
+    }
+    rule = {
+        "alert": LATENCY_REGRESSION,
+        "expr": "max by (service_name, gen_ai_request_model, metric, incident, severity) "
+        f'(otel_attrib_incident{{alertname="{LATENCY_REGRESSION}"}}) == 1',
+        "labels": {
+            "service": "{{ $labels.service_name }}",
+            "model": "{{ $labels.gen_ai_request_model }}",
+            "source": "prometheus",
+        },
+        "annotations": {key: text for key, text in words.items() if text},
+    }
+    return {"name": "otel-attrib-incidents", "interval": "15s", "rules": [rule]}

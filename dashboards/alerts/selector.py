@@ -1,0 +1,103 @@
+"""Which series an objective is about: its condition as a Prometheus selector, and whether one can say it.
+
+A histogram tells exactly how many requests took up to one of its bounds, on labels that it has. What
+needs more (all limits at once, a limit between two bounds, a tenant where the histograms have none, the
+longest gap of a request) is taken from the burn rates that the service exports, which it counts from the
+requests themselves.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from otel_attrib.analytics.exposition.bounds import HISTOGRAMS
+from otel_attrib.analytics.exposition.latencies import LABELS, OPTIONAL
+from otel_attrib.analytics.objectives import Limit, Objective
+from otel_attrib.errors import UsageError
+
+__all__ = ["Series", "obstacle", "selector"]
+
+WHOLE_REQUESTS = ("ttft", "tpot", "e2e")
+"""Latencies of which a request has one, so that a histogram's count is a count of requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One limit in a histogram: names of its series and the bound's label, `le`."""
+
+    count: str
+    within: str
+    failed: str
+    bound_ms: float
+
+    @classmethod
+    def of(cls, limit: Limit, where: str) -> "Series":
+        """Return the series of a limit, at its own bound or else the nearest above."""
+        histogram = HISTOGRAMS[limit.metric]
+        bound = histogram.above(limit.ms)
+        if bound is None:
+            raise UsageError(f"no bucket of {histogram.name} reaches {limit.ms:g} ms")
+        own = f"{where}{',' if where else ''}" + ('slatag_status="ok"' if limit.metric == "e2e" else "")
+        own = own.rstrip(",")
+        within = f'{own}{"," if own else ""}le="{bound / 1000!r}"'
+        failed = f'{where}{"," if where else ""}slatag_status=~"error|timeout"'
+        return cls(
+            f"{histogram.name}_count{{{own}}}",
+            f"{histogram.name}_bucket{{{within}}}",
+            f"otel_attrib_requests_total{{{failed}}}",
+            bound,
+        )
+
+
+def selector(objective: Objective, labels: Sequence[str] = ()) -> str:
+    """Return the matchers of an objective's condition, without braces; `labels` are words of `OPTIONAL`."""
+    known = _known(labels)
+    return ",".join(
+        _matcher(known[name], values) for name, values in objective.where.allowed if name in known
+    )
+
+
+def _known(labels: Sequence[str]) -> dict[str, str]:
+    """Return column → label."""
+    optional = {column: label for word, (label, column) in OPTIONAL.items() if word in labels}
+    return {**{column: label for label, column in LABELS.items()}, **optional}
+
+
+def _matcher(label: str, values: Sequence[str]) -> str:
+    if len(values) == 1:
+        return f'{label}="{_quoted(values[0])}"'
+    return f'{label}=~"{_quoted("|".join(map(_literal, values)))}"'
+
+
+def _literal(value: str) -> str:
+    """Return a pattern of RE2 that matches a value and nothing else."""
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", value)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def obstacle(objective: Objective, labels: Sequence[str] = ()) -> str:
+    """Return why histograms cannot tell exactly how an objective stands, or nothing."""
+    if objective.slices is not None:
+        return "it counts slices of time, not requests"
+    if objective.joint and len(objective.limits) > 1:
+        return "a request has to meet several limits at once, and histograms know each alone"
+    for name, _ in objective.where.allowed:
+        if name not in _known(labels):
+            asked = f"; setting metrics_labels can add {name}" if name in OPTIONAL else ""
+            return f"the histograms have no label for {name}{asked}"
+    for limit in objective.limits:
+        if limit.metric not in WHOLE_REQUESTS:
+            return "a TBT limit is one on the longest gap of a request, and the histogram is of single gaps"
+        if not HISTOGRAMS[limit.metric].is_exact(limit.ms):
+            return (
+                f"{limit.ms:g} ms is no bound of {HISTOGRAMS[limit.metric].name} (near it: {_near(limit)} ms)"
+            )
+    return ""
+
+
+def _near(limit: Limit) -> str:
+    bounds = sorted(HISTOGRAMS[limit.metric].stored_ms, key=lambda bound: abs(bound - limit.ms))[:2]
+    return " and ".join(f"{bound:g}" for bound in sorted(bounds))

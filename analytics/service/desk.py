@@ -21,6 +21,7 @@ from otel_attrib.analytics.service.course import Course
 from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.problem import TooBusy
 from otel_attrib.analytics.service.progress import Progress
+from otel_attrib.errors import StoreError
 from otel_attrib.schema.store import Store
 
 __all__ = ["Desk", "Flight", "Question"]
@@ -39,6 +40,11 @@ class Flight:
         self.course: Course | None = None
         self.until = 0.0
         self.waiters = 0
+        self.ended = False
+
+    async def landed(self) -> Any:
+        """The answer; that one of those who wait is cancelled does not take it from the others."""
+        return await asyncio.shield(self.answer)
 
 
 class Desk:
@@ -113,6 +119,8 @@ class Desk:
         self._meters.waiting.dec()
         with self._meters.running.track_inprogress():
             flight.course = Course(self._limited())
+            if flight.ended:
+                raise StoreError("nobody waits for this question any more")
             return question(flight.course, flight.progress)
 
     def _over(self, done: "Future[Any]") -> None:
@@ -142,6 +150,7 @@ class Desk:
     def _call_off(self, flight: Flight, key: Hashable) -> None:
         self._meters.left.inc()
         self._forget(flight, key)
+        flight.ended = True
         flight.answer.cancel()
         if flight.course is not None:
             self._killer.submit(flight.course.end)

@@ -102,7 +102,7 @@ async def _missed(desk: Desk, number: str, caller: Caller) -> Sequence[Event]:
 
 async def _ask(desk: Desk, question: Callable[[Store], Any]) -> Any:
     with desk.asked(lambda store, _: question(store), None, 0.0) as flight:
-        return await flight.answer
+        return await flight.landed()
 
 
 def _still(request: Request) -> Callable[[], Caller]:

@@ -1,0 +1,207 @@
+"""Bounded cost: one answer for all who ask the same, limits on each statement, a line that is not endless."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from otel_attrib.analytics.service.bounded import BoundedStore, Limits
+from otel_attrib.analytics.service.desk import Desk
+from otel_attrib.analytics.service.meters import Meters
+from otel_attrib.analytics.service.problem import OverLimit, TooBusy
+from otel_attrib.errors import StoreError
+from otel_attrib.schema.store import Store
+
+# Not typed: conftest modules cannot be imported.
+Api = Any
+
+LIMITS = Limits(seconds=5.0, rows=1_000_000, memory=64 << 20)
+LONG = "SELECT count() FROM numbers(100000000000) WHERE cityHash64(number) % 7 = 1"
+
+
+@pytest.fixture
+def meters() -> Meters:
+    """Counters of the desk."""
+    return Meters()
+
+
+@pytest.fixture
+def make_desk(tables: Store, meters: Meters) -> Iterator[Callable[..., Desk]]:
+    """A desk over the store."""
+    made: list[Desk] = []
+
+    def make(threads: int = 2, waiting: int = 2, limits: Limits = LIMITS) -> Desk:
+        made.append(Desk(lambda: tables, limits, threads, waiting, meters))
+        return made[-1]
+
+    yield make
+    for desk in made:
+        desk.close()
+
+
+def value(meters: Meters, name: str, **labels: str) -> float:
+    """One of the desk's counts."""
+    return meters.registry.get_sample_value(f"otel_attrib_api_questions_{name}", labels) or 0.0
+
+
+async def one(desk: Desk, question: Callable[[Store], Any], key: Any = None, kept: float = 0.0) -> Any:
+    """Ask and wait."""
+    with desk.asked(lambda store, _: question(store), key, kept) as flight:
+        return await flight.landed()
+
+
+def test_the_same_question_is_asked_once(make_desk: Any, meters: Meters) -> None:
+    """Fifty who ask the same at the same time, and one just after, cost one statement; later ones another."""
+    asked: list[int] = []
+
+    def question(store: Store) -> int:
+        asked.append(1)
+        time.sleep(0.05)
+        return len(asked)
+
+    async def everybody() -> list[int]:
+        desk = make_desk()
+        first = await asyncio.gather(*(one(desk, question, "same", 0.2) for _ in range(50)))
+        soon = await one(desk, question, "same", 0.2)
+        await asyncio.sleep(0.25)
+        return [*first, soon, await one(desk, question, "same", 0.2), await one(desk, question, "other")]
+
+    assert [1] * 51 + [2, 3] == asyncio.run(everybody())
+    assert (49, 1) == (value(meters, "shared_total", how="joined"), value(meters, "shared_total", how="kept"))
+
+
+def test_a_failure_is_not_kept(make_desk: Any) -> None:
+    """A question that failed is asked anew by the next, not answered with the old fault."""
+    answers = iter((StoreError("down"), "up"))
+
+    def question(_: Store) -> str:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def twice() -> tuple[str, str]:
+        desk = make_desk()
+        try:
+            first = await one(desk, question, "key", 60)
+        except StoreError as fault:
+            first = str(fault)
+        return first, await one(desk, question, "key", 60)
+
+    assert ("down", "up") == asyncio.run(twice())
+
+
+def test_the_line_has_an_end(make_desk: Any, meters: Meters) -> None:
+    """Of five questions for two threads and a line of two, the fifth is told to come again."""
+    free = threading.Event()
+
+    async def crowd() -> list[Any]:
+        desk = make_desk(threads=2, waiting=2)
+        asked = [asyncio.ensure_future(one(desk, lambda _: free.wait(10))) for _ in range(4)]
+        await asyncio.sleep(0.1)
+        seen = value(meters, "running"), value(meters, "waiting")
+        with pytest.raises(TooBusy, match="4 questions"):
+            await one(desk, lambda _: True)
+        free.set()
+        return [seen, *(await asyncio.gather(*asked)), value(meters, "running"), value(meters, "waiting")]
+
+    assert [(2.0, 2.0), True, True, True, True, 0.0, 0.0] == asyncio.run(crowd())
+    assert 1 == value(meters, "refused_total")
+
+
+def test_who_leaves_frees_the_place(make_desk: Any, meters: Meters) -> None:
+    """When the last who waits goes away, the statement ends and the thread is free within half a second."""
+
+    async def leaves() -> float:
+        desk = make_desk(threads=1, limits=Limits(30.0, 10**12, 1 << 30))
+        asked = asyncio.ensure_future(one(desk, lambda store: store.rows(LONG), "long"))
+        await asyncio.sleep(0.3)
+        began = time.perf_counter()
+        asked.cancel()
+        assert 42 == await one(desk, lambda store: store.rows("SELECT 42 AS n")[0]["n"])
+        return time.perf_counter() - began
+
+    assert asyncio.run(leaves()) < 5.0  # of the 30 s that it would have taken
+    assert 1 == value(meters, "left_total")
+
+
+def test_one_who_stays_keeps_the_question(make_desk: Any) -> None:
+    """One of two who wait for one answer goes away: the other gets it."""
+
+    async def two() -> Any:
+        desk = make_desk()
+        question: Callable[[Store], Any] = lambda _: time.sleep(0.2) or "answer"  # noqa: E731
+        leaver = asyncio.ensure_future(one(desk, question, "key"))
+        stayer = asyncio.ensure_future(one(desk, question, "key"))
+        await asyncio.sleep(0.05)
+        leaver.cancel()
+        return await stayer
+
+    assert "answer" == asyncio.run(two())
+
+
+OVER = {
+    "time": (LONG, Limits(0.2, 10**12, 1 << 30), 504, "api_seconds (0.2 s)"),
+    "rows": ("SELECT sum(number) FROM numbers(2000000)", LIMITS, 413, "api_rows (1,000,000 rows)"),
+    "memory": (
+        "SELECT groupUniqArray(number) FROM numbers(900000)",
+        Limits(5.0, 10**9, 4 << 20),
+        413,
+        "api_memory (4 MiB)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_a_statement_over_its_limit(tables: Store, name: str) -> None:
+    """Time, rows and memory of one statement are held by the engine, and the problem says what to narrow."""
+    sql, limits, status, words = OVER[name]
+
+    with BoundedStore(tables, limits) as store:
+        with pytest.raises(OverLimit) as refused:
+            store.rows(sql)
+        assert [{"n": 1}] == store.rows("SELECT 1 AS n")
+
+    assert status == refused.value.status
+    assert words in str(refused.value) and "take a shorter window" in str(refused.value)
+
+
+def test_limits_reach_every_kind_of_statement(tables: Store) -> None:
+    """rows, arrow and raw run under the same limits, and the store beneath keeps its own."""
+    sql = "SELECT value FROM system.settings WHERE name = 'max_rows_to_read'"
+
+    with BoundedStore(tables, LIMITS) as store:
+        seen = (
+            store.rows(sql)[0]["value"],
+            store.arrow(sql)["value"][0].as_py(),
+            store.raw(sql, "TSV").decode(),
+        )
+
+    assert ("1000000", "1000000", "1000000\n") == seen
+    assert "0" == tables.rows(sql)[0]["value"]
+
+
+def test_limits_over_http(make_api: Any, filled: Store) -> None:
+    """A question over a limit is a problem with the setting's name."""
+    narrow = make_api(filled, api_rows=100)
+
+    answer = narrow.get("/quantiles?exact=true")
+
+    assert 413 == answer.status_code and "api_rows" in answer.json()["detail"]
+
+
+def test_a_store_that_is_down(make_api: Any) -> None:
+    """Without a store every question is 503 with Retry-After, and /status still answers."""
+
+    def down() -> Store:
+        raise StoreError("store clickhouse://db:8123/x cannot be reached: Connection refused")
+
+    api = make_api(down)
+
+    answer = api.get("/quantiles")
+    assert (503, "5") == (answer.status_code, answer.headers["retry-after"])
+    assert "cannot be reached" in answer.json()["detail"]
+    assert 200 == api.get("/status").status_code

@@ -26,6 +26,7 @@ COMMANDS = {
     "why": "say what made the tail slower, and how sure that is",
     "diff": "the same for two versions, windows or selections",
     "watch": "say so and why when the tail gets slower",
+    "alerts": "what fires and why, rules, silences, a test",
     "reports": "what watches and alerts found",
     "mark": "keep a deploy or another change, or list them",
     "top": "watch the slowest stages live",

@@ -16,6 +16,7 @@ SMALL = (
     "windows.baseline=120",
     "windows.current=180",
     "workload.load=0.65",
+    "workload.arrivals=trace",
 )
 DEFAULT = "null-tenant-burst"
 
@@ -27,6 +28,12 @@ def add_arguments(group: "argparse._ArgumentGroup") -> None:
     )
     group.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="replace a field of it; repeatable"
+    )
+    group.add_argument(
+        "--gate",
+        choices=("limit", "share"),
+        default="limit",
+        help="budgets are limits, or what one tenant leaves goes to the others (limit)",
     )
     group.add_argument("--seeds", type=int, default=10, metavar="N", help="runs, paired over the arms (10)")
     group.add_argument(
@@ -70,7 +77,7 @@ def _asked(args: argparse.Namespace) -> "Asked":
     own = () if args.scenario else SMALL
     scenario = load_scenario(args.scenario or DEFAULT, (*own, *args.set))
     thresholds, shares = weights_of(args.sla) or {}, weights_of(args.weight) or {}
-    return Asked(scenario, args.seeds, policy_of(args), args.total or 0.0, thresholds, shares)
+    return Asked(scenario, args.seeds, policy_of(args), args.total or 0.0, thresholds, shares, gate=args.gate)
 
 
 def _print(trial: "Trial") -> None:

@@ -8,8 +8,12 @@ more, even while the engines are idle: a budget is a limit, and what one tenant 
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Literal
 
-__all__ = ["Gate", "Released"]
+__all__ = ["Gate", "Kind", "Released"]
+
+Kind = Literal["limit", "share"]
+"""What becomes of a budget that is left: nothing (`Gate`), or it goes to the others (`SharedGate`)."""
 
 
 @dataclass(frozen=True, slots=True)

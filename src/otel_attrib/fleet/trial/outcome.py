@@ -58,6 +58,7 @@ class Trial:
     demand: float
     runs: Mapping[str, Mapping[str, Sequence[Measures]]]
     fairness: Mapping[str, Sequence[float]]
+    gate: str = "limit"
 
     def of(self, arm: str, tenant: str, name: str) -> Floats:
         """Return one measure of a tenant in an arm, by seed."""

@@ -17,8 +17,9 @@ from otel_attrib.fleet.placing import Spans, state_of
 from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.simulation import _slow
 from otel_attrib.fleet.terms import State, worst
-from otel_attrib.fleet.trial.gate import Gate
+from otel_attrib.fleet.trial.gate import Gate, Kind
 from otel_attrib.fleet.trial.replica import Replica
+from otel_attrib.fleet.trial.shared_gate import SharedGate
 from otel_attrib.fleet.workload import Requests
 
 __all__ = ["ROUND_S", "WINDOW_S", "Arrivals", "Played", "Rule", "play"]
@@ -80,6 +81,7 @@ class Rule:
     policy: Policy | None = None
     burst_s: float = 5.0
     level: float = 0.95
+    gate: Kind = "limit"
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ def _rounds(arrivals: Arrivals, rule: Rule, engines: list[Replica], released: Fl
     """Go through the run in rounds; `released` (n,) is filled in."""
     order = np.argsort(arrivals.queued, kind="stable")
     tenants = arrivals.tenants
-    gate = Gate({k: rule.total * rule.shares[name] for k, name in enumerate(tenants)}, rule.burst_s)
+    kind = SharedGate if rule.gate == "share" else Gate
+    gate = kind({k: rule.total * rule.shares[name] for k, name in enumerate(tenants)}, rule.burst_s)
     come, at, before = 0, 0.0, dict.fromkeys(tenants, 1.0)
     n = arrivals.requests.n
     while come < n or gate.waiting:
@@ -146,7 +149,7 @@ def _adjust(
     rule: Rule,
     policy: Policy,
     engines: list[Replica],
-    gate: Gate,
+    gate: Gate | SharedGate,
     at: float,
     before: dict[str, float],
 ) -> dict[str, float]:

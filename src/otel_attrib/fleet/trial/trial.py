@@ -18,6 +18,7 @@ from otel_attrib.fleet.placing import Spans, spans_of
 from otel_attrib.fleet.scenario import Scenario
 from otel_attrib.fleet.shifts import shifted
 from otel_attrib.fleet.simulation import _check
+from otel_attrib.fleet.trial.gate import Kind
 from otel_attrib.fleet.trial.outcome import ARMS, Measures, Trial, measure
 from otel_attrib.fleet.trial.play import Arrivals, Played, Rule, order_statistic, play
 from otel_attrib.fleet.work import check_work
@@ -34,6 +35,7 @@ Advance = Callable[[int], None]
 class Asked:
     """What to try; `policy`'s direction is set by the arm, `total` 0 means what the fleet can serve.
 
+    `gate` says what becomes of a budget that is left over (`gate`, `shared_gate`).
     `thresholds_ms` and `shares` by tenant win over what is measured and over the scenario's shares.
     """
 
@@ -44,6 +46,7 @@ class Asked:
     thresholds_ms: Mapping[str, float] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
     burst_s: float = 5.0
+    gate: Kind = "limit"
 
 
 def arrivals_of(scenario: Scenario, seed: int, rate: float, spans: Spans) -> Arrivals:
@@ -70,6 +73,7 @@ def run_trial(asked: Asked, advance: Advance = lambda _: None) -> Trial:
         _quiet(there, opened) | dict(asked.thresholds_ms),
         burst_s=asked.burst_s,
         level=LEVEL,
+        gate=asked.gate,
     )
     runs: dict[str, dict[str, list[Measures]]] = {arm: {} for arm in ARMS}
     fairness: dict[str, list[float]] = {arm: [] for arm in ARMS}
@@ -90,6 +94,7 @@ def run_trial(asked: Asked, advance: Advance = lambda _: None) -> Trial:
         _demand(there),
         runs,
         fairness,
+        asked.gate,
     )
 
 

@@ -22,7 +22,7 @@ from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.place import API
 from otel_attrib.analytics.service.problem import add_problem_handlers
 from otel_attrib.analytics.service.routes import ROUTERS
-from otel_attrib.analytics.service.static import add_page
+from otel_attrib.analytics.service.static import add_page, add_runbooks
 from otel_attrib.analytics.service.strict import Strict, refuse_unknown
 from otel_attrib.analytics.service.tracing import endpoint_of, trace_requests
 from otel_attrib.config import Settings
@@ -37,7 +37,7 @@ class Behind:
 
     `store` gives the open store or raises `StoreError`; `trouble` says why the service is not ready, or
     nothing; `status` is the body of /api/v1/status for a host name; `metrics` are registries, or other
-    collectors, of what /metrics shows; `page` is the folder of the web page;
+    collectors, of what /metrics shows; `page` is the folder of the web page, `runbooks` that of the runbooks;
     `own` are the service's own addresses.
     """
 
@@ -47,6 +47,7 @@ class Behind:
     metrics: Sequence[Collects] = field(default=())
     page: Path | None = None
     own: Sequence[str] = field(default=())
+    runbooks: Path | None = None
 
 
 def service_app(settings: Settings, behind: Behind) -> FastAPI:
@@ -66,6 +67,7 @@ def service_app(settings: Settings, behind: Behind) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix=API, dependencies=[Depends(refuse_unknown)], responses=PROBLEMS)
     add_page(app, behind.page)
+    add_runbooks(app, behind.runbooks)
     app.state.strict.learn(app.openapi())
     _put_before(app, settings)
     app.state.traces = trace_requests(app, endpoint_of(settings.api_traces, behind.own))

@@ -8,7 +8,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-__all__ = ["add_page"]
+__all__ = ["add_page", "add_runbooks"]
 
 _NO_PAGE = "no web page is built into this installation; /openapi.json describes the API\n"
 _FOR_EVER = "public, max-age=31536000, immutable"
@@ -22,6 +22,12 @@ class _Assets(StaticFiles):
         hashed = scope["query_string"].startswith(b"v=") and response.status_code in (200, 304)
         response.headers["Cache-Control"] = _FOR_EVER if hashed else "no-cache"
         return response
+
+
+def add_runbooks(app: FastAPI, folder: Path | None) -> None:
+    """Serve the runbooks, which alerts link to, as text: they say nothing about the site, so to anybody."""
+    if folder is not None and folder.is_dir():
+        app.mount("/runbooks", StaticFiles(directory=folder), name="runbooks")
 
 
 def add_page(app: FastAPI, page: Path | None) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from functools import partial
 
+from otel_attrib.analytics.exposition import Latencies
+from otel_attrib.analytics.objectives.shelf import Shelf
 from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.collector.listener import Listener, bind
 from otel_attrib.collector.status import status_for
 from otel_attrib.collector.store_link import StoreLink
-from otel_attrib.commands.face import page_folder
+from otel_attrib.commands.face import page_folder, runbooks_folder
 from otel_attrib.config import Settings
 from otel_attrib.schema.dsn import Dsn
 
@@ -31,7 +33,7 @@ async def _serve(settings: Settings, link: StoreLink, ready: Callable[[Mapping[s
         loop.add_signal_handler(number, stopped.set)
     with bind(settings.host, settings.http_port, "http") as bound:
         addresses = _addresses(settings, link, bound.getsockname()[1])
-        app = service_app(settings, _behind(link, addresses))
+        app = service_app(settings, _behind(settings, link, addresses))
         listener, ending = Listener(app, bound), Ending(app)
         await listener.start()
         ready(addresses)
@@ -45,12 +47,14 @@ def _addresses(settings: Settings, link: StoreLink, port: int) -> dict[str, str]
     return {"clickhouse": link.address, "http": f"http://{host}:{port}"}
 
 
-def _behind(link: StoreLink, addresses: Mapping[str, str]) -> Behind:
+def _behind(settings: Settings, link: StoreLink, addresses: Mapping[str, str]) -> Behind:
     status = partial(status_for, addresses=addresses, database=link.dsn.database, counters={})
     return Behind(
         store=link.store,
         trouble=link.trouble,
         status=status,
+        metrics=(Latencies(link.store, settings.metrics_labels, Shelf(settings.slo).objectives),),
         page=page_folder(),
+        runbooks=runbooks_folder(),
         own=tuple(addresses.values()),
     )

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from otel_attrib.analytics.alerting import Evaluator
-from otel_attrib.analytics.exposition import Latencies
 from otel_attrib.analytics.control.loop import ThresholdLoop
+from otel_attrib.analytics.exposition import Latencies
 from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.collector.status import status_for
 from otel_attrib.collector.up import Beside, Inner
@@ -19,7 +19,7 @@ from otel_attrib.collector.up import Beside, Inner
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["Face", "page_folder"]
+__all__ = ["Face", "page_folder", "runbooks_folder"]
 
 
 class Face:
@@ -41,6 +41,7 @@ class Face:
             status=partial(_status, inner),
             metrics=(inner.counters.registry, latencies, alerts),
             page=page_folder(),
+            runbooks=runbooks_folder(),
             own=tuple(inner.addresses.values()),
         )
         self._made = service_app(settings, behind)
@@ -48,7 +49,11 @@ class Face:
 
     def beside(self) -> Sequence[Callable[[Inner], Beside]]:
         """What lives beside the service; made after `app`."""
-        return (lambda _: Ending(self._app()), lambda _: self._evaluator())
+        return (
+            lambda _: Ending(self._app()),
+            lambda _: self._evaluator(),
+            lambda inner: ThresholdLoop.beside(inner.settings, inner.store),
+        )
 
     def _evaluator(self) -> Evaluator:
         assert self._alerts is not None
@@ -62,6 +67,11 @@ class Face:
 def page_folder() -> Path:
     """Where the built web page is installed."""
     return Path(str(files("otel_attrib.dashboards"))) / "page"
+
+
+def runbooks_folder() -> Path:
+    """Where the runbooks of alerts are installed."""
+    return Path(str(files("otel_attrib.dashboards"))) / "runbooks"
 
 
 def _status(inner: Inner, host: str) -> dict[str, object]:

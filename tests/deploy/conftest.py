@@ -79,7 +79,7 @@ class Documented:
             yield from self._object(shape, value, path)
         elif not isinstance(value, _VALUES[shape]) or (isinstance(value, bool) and shape != "bool"):
             yield f"{path}: {value!r} is no {shape}"
-        elif shape == "duration" and not _DURATION.fullmatch(value):
+        elif shape == "duration" and not _DURATION.fullmatch(str(value)):
             yield f"{path}: {value!r} is no duration"
 
 

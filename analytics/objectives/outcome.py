@@ -1,12 +1,15 @@
-"""What became of a request under limits, as SQL over one row of `requests`.
+"""What became of a request under a limit, as SQL over one row of `requests`: a code from 0 to 3.
 
-- bad: it failed (error or timeout), or a latency was above its limit. A request that its client gave up
+- 3 bad: it failed (error or timeout), or a latency was above its limit. A request that its client gave up
   before the first token is bad when it had already waited longer than the TTFT or E2E limit: its latency is
   not known, but that it is above the limit is.
-- unmeasured: not known to be bad, and a latency that it should carry is missing.
-- no matter: no limit applies to it, such as a TPOT limit to a request of one token, or any limit to one
-  that its client gave up in time.
-- good: all others; every limit that applies was measured and met, and one did apply.
+- 2 unmeasured: not known to be bad, and the latency that it should carry is missing.
+- 1 good: measured, and at most the limit.
+- 0 no matter: the limit does not apply to it, such as a TPOT limit to a request of one token, or any limit to
+  one that its client gave up in time; or it is none of the requests that the objective is about.
+
+Under several limits at once the greatest of their codes holds: one limit broken makes a request bad, one not
+measured leaves it open, and those that do not apply do not count.
 """
 
 from collections.abc import Sequence
@@ -15,7 +18,9 @@ from dataclasses import dataclass
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.objectives.objective import Limit
 
-__all__ = ["FAILED", "Outcome", "outcome"]
+__all__ = ["BAD", "FAILED", "GOOD", "UNMEASURED", "Conditions", "conditions", "outcome"]
+
+GOOD, UNMEASURED, BAD = 1, 2, 3
 
 FAILED = "status IN ('error', 'timeout')"
 # The longest gap; the stored series where a span brought no maximum.
@@ -25,13 +30,29 @@ VALUES = {
     "tbt": "coalesce(gap_max_us, if(notEmpty(gaps_us), toFloat64(arrayMax(gaps_us)), NULL))",
     "e2e": "e2e_us",
 }
-# A latency that never came to be, and how long the request had lasted by then.
-WAITED = {"ttft": "status != 'ok' AND isNull(ttft_us)", "e2e": "status != 'ok'"}
+# A latency that never came to be; how long the request had lasted by then is its e2e_us.
+GIVEN_UP = {"ttft": "status != 'ok' AND isNull(ttft_us)", "e2e": "status != 'ok'"}
+
+
+def outcome(metric: str, bound: str, where: str) -> str:
+    """Return SQL for the code of a row of `where` under a limit in µs, whose bound name is given."""
+    value, limit = VALUES[metric], f"{{{bound}:Float64}}"
+    over = f"ifNull({value}, 0) > {limit}"
+    if metric in GIVEN_UP:
+        over += f" OR ({GIVEN_UP[metric]} AND ifNull(e2e_us, 0) > {limit})"
+    judged = f"isNotNull({value})"
+    if metric == "e2e":  # the time until a client gave up is no E2E
+        judged = f"status = 'ok' AND {judged}"
+    chosen = "" if where == "1" else f"NOT ({where}), 0, "
+    return (
+        f"multiIf({chosen}{FAILED} OR {over}, {BAD}, {judged}, {GOOD},"
+        f" {METRICS[metric].expected}, {UNMEASURED}, 0)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Conditions of which at most one is true of a row; `bound` are the values they bind."""
+class Conditions:
+    """SQL conditions of which at most one is true of a row; `bound` are the values they bind, in µs."""
 
     good: str
     bad: str
@@ -39,28 +60,9 @@ class Outcome:
     bound: dict[str, float]
 
 
-def outcome(limits: Sequence[Limit], prefix: str) -> Outcome:
-    """Return what became of a row under `limits` at once; bound names begin with `prefix`."""
-    each = [_under(limit, f"{prefix}_{limit.metric}") for limit in limits]
-    bad = " OR ".join((FAILED, *(over for over, _, _ in each)))
-    missing = " OR ".join(gone for _, gone, _ in each)
-    met = " OR ".join(here for _, _, here in each)
-    return Outcome(
-        good=f"NOT ({bad}) AND NOT ({missing}) AND ({met})",
-        bad=f"({bad})",
-        unmeasured=f"NOT ({bad}) AND ({missing})",
-        bound={f"{prefix}_{limit.metric}": 1000 * limit.ms for limit in limits},
-    )
-
-
-def _under(limit: Limit, name: str) -> tuple[str, str, str]:
-    """Return SQL for: above the limit; missing though expected; measured."""
-    value, bound = VALUES[limit.metric], f"{{{name}:Float64}}"
-    over = f"ifNull({value} > {bound}, 0)"
-    if limit.metric in WAITED:
-        over = f"({over} OR ({WAITED[limit.metric]} AND ifNull(e2e_us > {bound}, 0)))"
-    expected = METRICS[limit.metric].expected
-    judged = f"isNotNull({value})"
-    if limit.metric == "e2e":  # the time until a client gave up is no E2E
-        judged = f"({judged} AND status = 'ok')"
-    return over, f"({expected} AND isNull({value}))", judged
+def conditions(limits: Sequence[Limit], prefix: str) -> Conditions:
+    """Return what is true of a row under `limits` at once, for statements that are written elsewhere."""
+    codes = [outcome(limit.metric, f"{prefix}_{limit.metric}", "1") for limit in limits]
+    code = codes[0] if len(codes) == 1 else f"greatest({', '.join(codes)})"
+    bound = {f"{prefix}_{limit.metric}": 1000 * limit.ms for limit in limits}
+    return Conditions(f"{code} = {GOOD}", f"{code} = {BAD}", f"{code} = {UNMEASURED}", bound)

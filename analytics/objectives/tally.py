@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.objectives.objective import Objective
-from otel_attrib.analytics.objectives.outcome import Outcome, outcome
+from otel_attrib.analytics.objectives.outcome import BAD, GOOD, UNMEASURED, outcome
 from otel_attrib.analytics.statement import statement
 from otel_attrib.schema.store import Store
 
@@ -67,45 +67,40 @@ def tally(store: Store, objectives: Sequence[Objective], edges_us: Sequence[int]
     edges = np.array(edges_us, dtype=np.int64)
     if not objectives:
         return []
-    columns, parameters = _columns(objectives)
     cut, bound = _cut(edges)
-    chosen = [_where(objective.where, f"o{i}") for i, objective in enumerate(objectives)]
+    wheres = [_where(objective.where, f"o{i}") for i, objective in enumerate(objectives)]
+    codes = [
+        _codes(objective, i, where)
+        for i, (objective, where) in enumerate(zip(objectives, wheres, strict=True))
+    ]
     sql = statement(
         "objective_counts",
         cut=cut,
-        columns=",\n    ".join(columns),
-        where=" OR ".join(f"({c})" for c in chosen),
+        codes=",\n        ".join(f"{code} AS {name}" for each in codes for name, code in each.items()),
+        sums=",\n    ".join(_sums(name) for each in codes for name in each),
+        where=" OR ".join(f"({where})" for where in dict.fromkeys(wheres)),
     )
-    parameters |= bound | {"from_us": int(edges[0]), "to_us": int(edges[-1])}
+    parameters = bound | {"from_us": int(edges[0]), "to_us": int(edges[-1])}
     for i, objective in enumerate(objectives):
         parameters |= {f"o{i}_{name}": list(values) for name, values in objective.where.allowed}
+        parameters |= {f"l{i}_{limit.metric}": 1000 * limit.ms for limit in objective.limits}
     table = store.arrow(sql, parameters)
     return [_tally(table, i, objective, edges) for i, objective in enumerate(objectives)]
 
 
-def _named(objective: Objective) -> dict[str, tuple[Any, ...]]:
-    return {JOINT: objective.limits, **{limit.metric: (limit,) for limit in objective.limits}}
+def _codes(objective: Objective, i: int, where: str) -> dict[str, str]:
+    """Return SQL for what became of a row, by the name of its column: each limit, and all at once."""
+    each = {
+        f"c{i}_{limit.metric}": outcome(limit.metric, f"l{i}_{limit.metric}", where)
+        for limit in objective.limits
+    }
+    return each | ({f"c{i}_{JOINT}": f"greatest({', '.join(each)})"} if len(each) > 1 else {})
 
 
-def _columns(objectives: Sequence[Objective]) -> tuple[list[str], dict[str, Any]]:
-    columns: list[str] = []
-    parameters: dict[str, Any] = {}
-    for i, objective in enumerate(objectives):
-        where = _where(objective.where, f"o{i}")
-        for name, limits in _named(objective).items():
-            found = outcome(limits, f"l{i}")
-            columns += _sums(found, where, f"c{i}_{name}")
-            parameters |= found.bound
-    return columns, parameters
-
-
-def _sums(found: Outcome, where: str, prefix: str) -> list[str]:
-    kinds = {"good": found.good, "bad": found.bad, "unmeasured": found.unmeasured}
-    sums = [
-        f"sumIf(toUInt64(weight), ({where}) AND ({condition})) AS {prefix}_{kind}"
-        for kind, condition in kinds.items()
-    ]
-    return [*sums, f"countIf(({where}) AND (({found.good}) OR ({found.bad}))) AS {prefix}_rows"]
+def _sums(name: str) -> str:
+    kinds = {"good": GOOD, "bad": BAD, "unmeasured": UNMEASURED}
+    sums = [f"sumIf(weight, {name} = {code}) AS {name}_{kind}" for kind, code in kinds.items()]
+    return ", ".join([*sums, f"countIf({name} IN ({GOOD}, {BAD})) AS {name}_rows"])
 
 
 def _where(where: Filter, prefix: str) -> str:
@@ -133,6 +128,10 @@ def _tally(table: Any, i: int, objective: Objective, edges: Ints) -> Tally:
         whole[at] = table[name].to_numpy()
         return whole
 
-    kinds = ("good", "bad", "unmeasured", "rows")
-    counts = {name: Counts(*(column(f"c{i}_{name}_{kind}") for kind in kinds)) for name in _named(objective)}
-    return Tally(edges, counts)
+    def counts(name: str) -> Counts:
+        kinds = ("good", "bad", "unmeasured", "rows")
+        return Counts(*(column(f"c{i}_{name}_{kind}") for kind in kinds))
+
+    found = {limit.metric: counts(limit.metric) for limit in objective.limits}
+    joint = counts(JOINT) if len(found) > 1 else next(iter(found.values()))
+    return Tally(edges, {JOINT: joint, **found})

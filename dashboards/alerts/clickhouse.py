@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from otel_attrib.analytics.objectives import BurnPair, Objective
-from otel_attrib.analytics.objectives.outcome import outcome
+from otel_attrib.analytics.objectives.outcome import conditions
 from otel_attrib.analytics.windows import duration_text
 from otel_attrib.dashboards.target import sql
 
@@ -17,8 +17,10 @@ def burn_sql(objective: Objective, pairs: Sequence[BurnPair]) -> str:
     columns, most = [], []
     names = [("joint", objective.limits)] if objective.joint else [(x.metric, (x,)) for x in objective.limits]
     for name, limits in names:
-        found = outcome(limits, name)
-        bad, judged = (_written(text, found.bound) for text in (found.bad, f"({found.good}) OR {found.bad}"))
+        found = conditions(limits, name)
+        bad, judged = (
+            _written(text, found.bound) for text in (found.bad, f"({found.good}) OR ({found.bad})")
+        )
         for window in sorted({w for pair in pairs for w in (pair.short, pair.long)}):
             column = f"{name}_{duration_text(window)}"
             since = f"time >= now64(6) - INTERVAL {_interval(duration_text(window))}"

@@ -16,7 +16,7 @@ from otel_attrib.analytics.service.desk import Desk
 from otel_attrib.analytics.service.door import Door
 from otel_attrib.analytics.service.headers import SafeHeaders
 from otel_attrib.analytics.service.health import add_health
-from otel_attrib.analytics.service.hosts import Hosts, allowed_hosts
+from otel_attrib.analytics.service.hosts import Hosts, allowed_hosts, free_paths
 from otel_attrib.analytics.service.hub import Hub
 from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.place import API
@@ -86,7 +86,9 @@ def _stand_behind(app: FastAPI, settings: Settings, behind: Behind) -> None:
 
 def _put_before(app: FastAPI, settings: Settings) -> None:
     """Middleware, the last added sees a request first."""
-    app.add_middleware(Hosts, allowed=allowed_hosts(settings.host, settings.api_hosts))
+    app.add_middleware(
+        Hosts, allowed=allowed_hosts(settings.host, settings.api_hosts), free=free_paths(settings.host)
+    )
     app.add_middleware(SafeHeaders)
     app.add_middleware(Access, meters=app.state.meters, written=settings.access_log)
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from otel_attrib.analytics.service.door import is_loopback
 from otel_attrib.analytics.service.problem import problem
 
-__all__ = ["Hosts", "allowed_hosts"]
+__all__ = ["Hosts", "allowed_hosts", "free_paths"]
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -25,20 +25,27 @@ def allowed_hosts(host: str, named: Sequence[str]) -> frozenset[str]:
     return frozenset((*_LOOPBACK, host.lower())) if is_loopback(host) else frozenset()
 
 
+def free_paths(host: str) -> tuple[str, ...]:
+    """What a site's machinery asks by an address of its own; beyond loopback also the counters."""
+    health = ("/healthz", "/readyz")
+    return health if is_loopback(host) else (*health, "/metrics")
+
+
 class Hosts:
     """Middleware that answers 421 to a foreign `Host`, and 403 to another page's writing."""
 
-    def __init__(self, app: ASGIApp, allowed: frozenset[str]) -> None:
-        """Let requests for the `allowed` names through to `app`; all when there are none."""
+    def __init__(self, app: ASGIApp, allowed: frozenset[str], free: Sequence[str] = ()) -> None:
+        """Let requests for the `allowed` names, or the `free` paths, through to `app`; all when no name is."""
         self._app = app
         self._allowed = allowed
+        self._free = frozenset(free)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request."""
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             host, origin = headers.get("host", ""), headers.get("origin", "")
-            if self._allowed and _name(host) not in self._allowed:
+            if self._allowed and _name(host) not in self._allowed and scope["path"] not in self._free:
                 why = f"this service is not {_name(host)!r}: name the host with setting api_hosts if it is"
                 await problem(421, why)(scope, receive, send)
                 return

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.builders import dashboard, timeseries
 
 from otel_attrib.dashboards import bounds
-from otel_attrib.dashboards.config import PAGE_URL
+from otel_attrib.dashboards.config import KV_FULL, PAGE_URL
 from otel_attrib.dashboards.frame import Part, framed
-from otel_attrib.dashboards.palette import BAD, COLORS, QUANTILE_COLORS
-from otel_attrib.dashboards.panels import AnyPanel, Said, colored, lines, stacked
+from otel_attrib.dashboards.palette import BAD, COLORS, QUANTILE_COLORS, WARN
+from otel_attrib.dashboards.panels import AnyPanel, Said, bounded, colored, lines, stacked
 from otel_attrib.dashboards.target import Target
 
 __all__ = ["cache"]
@@ -48,7 +48,7 @@ def _stage(name: str, title: str) -> AnyPanel:
     return colored(lines(f"{title} (`{name}`)", said, [query], "ms"), QUANTILE_COLORS)
 
 
-def _engines(title: str, meaning: str, amount: str, unit: str, measure: str) -> AnyPanel:
+def _engines(title: str, meaning: str, amount: str, unit: str, measure: str) -> timeseries.Panel:
     said = Said(f"{meaning}, a line for each engine (node and replica)", measure, _STEPS)
     query = Target("engine_steps", amount=amount)
     return lines(title, said, [query], unit, display="${__field.labels.name}")
@@ -69,13 +69,9 @@ def _batch() -> AnyPanel:
 
 
 def _usage() -> AnyPanel:
-    return _engines(
-        "KV cache in use",
-        "Highest share of KV blocks in use",
-        "max(kv_usage)",
-        "percentunit",
-        "share of blocks",
-    )
+    meaning = "Highest share of KV blocks in use; dashed: from here on requests are preempted"
+    panel = _engines("KV cache in use", meaning, "max(kv_usage)", "percentunit", "share of blocks")
+    return bounded(panel.max(1), (KV_FULL, WARN))
 
 
 def _hits() -> AnyPanel:

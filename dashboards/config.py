@@ -3,12 +3,14 @@
 from typing import Final
 
 __all__ = [
+    "BUDGET_LOW",
     "DATASOURCE_TYPE",
     "DATASOURCE_UID",
     "EDITS_BY_HAND",
     "FOLDER",
     "GRAFANA_URL",
     "GRIDS",
+    "KV_FULL",
     "LIMITS",
     "OLDEST_GRAFANA",
     "PAGE_URL",
@@ -73,6 +75,12 @@ VARIABLES: Final = {"service": "Service", "model": "Model", "tenant": "Tenant", 
 
 LIMITS: Final = {"ttft_limit_ms": "2000", "tpot_limit_ms": "200", "target": "0.99"}
 """MLPerf's conversational limits for Llama-2 70B, both at P99: a start, to be overwritten in the boxes."""
+
+BUDGET_LOW: Final = 0.25
+"""Share of the budget below which it is shown as scarce: a week of a month."""
+
+KV_FULL: Final = 0.95
+"""Share of KV blocks in use from which on new requests make others give way: a dashed line."""
 
 GRIDS: Final = {"whole": 24, "half": 12, "third": 8, "quarter": 6, "sixth": 4}
 """Widths in Grafana's grid of 24 columns."""

@@ -18,14 +18,14 @@ __all__ = ["fleet", "groups", "rate", "tokens"]
 
 # Of the stored bins, a twentieth of a decade each, two a row from 1 ms (10³ µs) to 100 s (10⁸ µs).
 _FIRST, _LAST, _WIDTH = 60, 160, 2
-_UNITS: Final = {
-    "requests_per_s": "reqps",
-    "failed": "percentunit",
-    "ttft_p50": "ms",
-    "ttft_p99": "ms",
-    "tpot_p99": "ms",
-    "e2e_p99": "ms",
-    "tokens_per_s": "short",
+_FIGURES: Final = {
+    "requests_per_s": ("Requests", "reqps"),
+    "failed": ("Failed", "percentunit"),
+    "ttft_p50": ("TTFT, P50", "ms"),
+    "ttft_p99": ("TTFT, P99", "ms"),
+    "tpot_p99": ("TPOT, P99", "ms"),
+    "e2e_p99": ("E2E, P99", "ms"),
+    "tokens_per_s": ("Output tokens/s", "short"),
 }
 
 
@@ -81,7 +81,7 @@ def _now() -> AnyPanel:
         "as written under each number",
         bounds.SKETCHED,
     )
-    return figures("The range in figures", said, Target("figures", "table"), _UNITS)
+    return figures("The range in figures", said, Target("figures", "table"), _FIGURES)
 
 
 def _tail() -> AnyPanel:

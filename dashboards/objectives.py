@@ -11,13 +11,25 @@ from grafana_foundation_sdk.builders import dashboard
 
 from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.objectives.objective import Limit, Objective
+from otel_attrib.analytics.objectives.outcome import BAD as BAD_CODE
+from otel_attrib.analytics.objectives.outcome import GOOD as GOOD_CODE
 from otel_attrib.analytics.objectives.outcome import outcome
 from otel_attrib.dashboards import variables
-from otel_attrib.dashboards.config import PAGE_URL
+from otel_attrib.dashboards.config import BUDGET_LOW, PAGE_URL
 from otel_attrib.dashboards.frame import Part, framed
 from otel_attrib.dashboards.latency import latency
-from otel_attrib.dashboards.palette import BAD, COLORS, WARN
-from otel_attrib.dashboards.panels import AnyPanel, Said, bounded, colored, field, figures, lines, listing
+from otel_attrib.dashboards.palette import BAD, COLORS, GOOD, WARN
+from otel_attrib.dashboards.panels import (
+    AnyPanel,
+    Said,
+    bounded,
+    colored,
+    field,
+    figures,
+    lines,
+    listing,
+    steps,
+)
 from otel_attrib.dashboards.target import Target
 
 __all__ = ["objectives"]
@@ -28,12 +40,12 @@ _GOOD: Final = (
     "marginal: one limit by itself, which is never less."
 )
 _EXACT: Final = "exact: rows are counted; a sampled request counts as many times as it stands for"
-_UNITS: Final = {
-    "joint": "percentunit",
-    "ttft": "percentunit",
-    "tpot": "percentunit",
-    "budget_left": "percentunit",
-    "requests": "short",
+_FIGURES: Final = {
+    "joint": ("Joint", "percentunit"),
+    "ttft": ("TTFT alone", "percentunit"),
+    "tpot": ("TPOT alone", "percentunit"),
+    "budget_left": ("Budget left", "percentunit"),
+    "requests": ("Requests judged", "short"),
 }
 # The workbook's factors of a 30 day budget: page at once, page soon.
 _QUICK, _SLOW = 14.4, 6.0
@@ -61,9 +73,10 @@ def _range() -> AnyPanel:
         "share of judged requests; requests",
         _EXACT,
     )
-    return figures(
-        "The range against the limits", said, Target("attained_range", "table", **_typed()), _UNITS
-    )
+    query = Target("attained_range", "table", **_typed())
+    left = steps(BAD, (0.0, WARN), (BUDGET_LOW, GOOD)).build()
+    panel = figures("The range against the limits", said, query, _FIGURES)
+    return panel.override_by_name("budget_left", [field("thresholds", left)])
 
 
 def _attained() -> AnyPanel:
@@ -150,12 +163,11 @@ def _typed() -> dict[str, str]:
 
 def _filled(limits: Sequence[Limit], us: dict[str, str]) -> tuple[str, str]:
     """Conditions of good and bad requests, each limit as the given SQL in µs instead of a bound value."""
-    found = outcome(limits, "limit")
-    good, bad = found.good, found.bad
-    for metric, value in us.items():
-        slot = f"{{limit_{metric}:Float64}}"
-        good, bad = good.replace(slot, value), bad.replace(slot, value)
-    return good, bad
+    codes = [
+        outcome(limit.metric, "limit", "1").replace("{limit:Float64}", us[limit.metric]) for limit in limits
+    ]
+    code = codes[0] if len(codes) == 1 else f"greatest({', '.join(codes)})"
+    return f"{code} = {GOOD_CODE}", f"{code} = {BAD_CODE}"
 
 
 def _condition(where: Filter) -> str:

@@ -177,11 +177,11 @@ def figures(
     title: str,
     said: Said,
     query: Builder[Dataquery],
-    units: Mapping[str, str],
+    shown: Mapping[str, tuple[str, str]],
     span: str = "whole",
     prometheus: bool = False,
 ) -> stat.Panel:
-    """One big number a column of the only row."""
+    """One big number a column of the only row; `shown` has each column's name for people, and its unit."""
     panel = (
         stat.Panel()
         .title(title)
@@ -190,13 +190,14 @@ def figures(
         .span(GRIDS[span])
         .height(4)
         .graph_mode(BigValueGraphMode.NONE)
-        .color_mode(BigValueColorMode.NONE)
+        .color_mode(BigValueColorMode.VALUE)
+        .thresholds(steps("text"))
         .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).values(False))
         .no_value("no data")
         .with_target(query)
     )
-    for name, unit in units.items():
-        panel = panel.override_by_name(name, [field("unit", unit)])
+    for column, (name, unit) in shown.items():
+        panel = panel.override_by_name(column, [field("displayName", name), field("unit", unit)])
     return panel
 
 

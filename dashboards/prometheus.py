@@ -23,6 +23,9 @@ _LABELS: Final = {
     "service": ("Service", "service_name"),
     "model": ("Model", "gen_ai_request_model"),
 }
+_LOOK: Final = (
+    "exact: rows are counted, at the service's last look; shown where `alerts` is on and `slo` is set"
+)
 _BUCKETS: Final = (
     "linear within the histogram's bucket (OpenTelemetry's bounds, and those of objectives); the store's own "
     "dashboards are within 1 %"
@@ -34,6 +37,7 @@ def prometheus_only(page: str = PAGE_URL) -> dashboard.Dashboard:
     parts: list[Part] = [
         ("Latency", [_quantiles(metric) for metric in METRICS]),
         ("Traffic", [_requests(), _failed(), _heat_map(), _by_model()]),
+        ("Objectives and incidents", [_attained(), _budget(), _burn(), _incidents()]),
         ("The service: receiver, spool, writer", own_panels()),
     ]
     about = (
@@ -109,6 +113,46 @@ def _by_model() -> AnyPanel:
     said = Said("P99 of TTFT for each model", "seconds", _BUCKETS)
     query = promql(_quantile(0.99, "ttft", "le, gen_ai_request_model"), "{{gen_ai_request_model}}")
     return lines("TTFT, P99 by model", said, [query], "s", prometheus=True)
+
+
+def _attained() -> AnyPanel:
+    said = Said(
+        "Share of good requests of each objective over its own window", "share of judged requests", _LOOK
+    )
+    query = promql("max by (slo) (otel_attrib_slo_attained)", "{{slo}}")
+    return lines("Attainment by objective", said, [query], "percentunit", prometheus=True)
+
+
+def _budget() -> AnyPanel:
+    said = Said(
+        "What is left of each objective's budget; below 0 it is overspent", "share of the budget", _LOOK
+    )
+    query = promql("max by (slo) (otel_attrib_slo_budget_left)", "{{slo}}")
+    return lines("Budget left", said, [query], "percentunit", prometheus=True)
+
+
+def _burn() -> AnyPanel:
+    said = Said(
+        "How fast the budget burns, for each objective, limit and window of its burn alerts: share "
+        "of bad requests "
+        "over the share that is allowed",
+        "multiples",
+        _LOOK,
+    )
+    query = promql("max by (slo, limit, window) (otel_attrib_slo_burn_rate)", "{{slo}} {{limit}} {{window}}")
+    return lines("Burn rate by objective", said, [query], "short", prometheus=True)
+
+
+def _incidents() -> AnyPanel:
+    said = Said(
+        "Incidents that are open, with their verdict and layer; none, and there is no line",
+        "incidents",
+        "as old as the service's last look (`alert_interval`)",
+    )
+    by = "service_name, metric, slo, verdict, layer"
+    legend = "{{service_name}} {{metric}}{{slo}}: {{verdict}} {{layer}}"
+    query = promql(f"sum by ({by}) (otel_attrib_incident)", legend)
+    return lines("Open incidents", said, [query], "short", prometheus=True)
 
 
 def _heat_map() -> AnyPanel:

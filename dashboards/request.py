@@ -33,7 +33,12 @@ _COUNTERS: Final = (
     "run_queue_wait",
     "tcp_rtt",
 )
-_FIGURES: Final = {"ttft": "ms", "tpot": "ms", "e2e": "ms", "longest_gap": "ms"}
+_FIGURES: Final = {
+    "ttft": ("TTFT", "ms"),
+    "tpot": ("TPOT", "ms"),
+    "e2e": ("E2E", "ms"),
+    "longest_gap": ("Longest gap", "ms"),
+}
 
 
 def request(page: str = PAGE_URL) -> builders.Dashboard:

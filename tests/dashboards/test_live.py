@@ -5,6 +5,7 @@ Skipped where scripts/services.sh has not put Prometheus under build/services.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -29,6 +30,8 @@ from tests.dashboards.macros import View
 
 BIN = Path(__file__).parents[2] / "build/services/usr/bin"
 SECONDS = 8
+# A line for each incident that is open: there is none in eight seconds of steady traffic.
+QUIET = {"Open incidents"}
 BOARDS: dict[str, dict[str, Any]] = {name: json.loads(text) for name, text in texts().items()}
 
 
@@ -87,7 +90,14 @@ def live(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live
         word for name in ("otlp-grpc", "otlp-http", "clickhouse", "http") for word in (f"--{name}-port", "0")
     ]
     serve = [sys.executable, "-m", "otel_attrib", "up", "--json", "--dsn", f"chdb://{folder}/store", *ports]
-    with running(*serve) as service:
+    (folder / "slo.yaml").write_text(_said("slo", "preset", "llama2-70b-interactive"))
+    _said("simulate", "cpu-hog", "--dsn", f"chdb://{folder}/store", "--fast", *_EARLIER)
+    settings = {
+        "OTEL_ATTRIB_AGENT": "off",
+        "OTEL_ATTRIB_ALERTS": "on",
+        "OTEL_ATTRIB_SLO": f"{folder}/slo.yaml",
+    }
+    with running(*serve, env={**os.environ, **settings}) as service:
         assert service.stdout
         up = json.loads(service.stdout.readline())
         config = {
@@ -108,6 +118,16 @@ def live(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live
         with running(*watch) as _:
             trace = _traffic(up)
             yield Live(up, f"http://127.0.0.1:{port}", trace)
+
+
+# Objectives are judged by whole minutes: some minutes of a model fleet lie in the store before.
+_EARLIER = ("--set", "windows.requests=500", "--set", "windows.warmup=1", "--set", "workload.rate=5")
+
+
+def _said(*words: str) -> str:
+    """What a command prints."""
+    command = [sys.executable, "-m", "otel_attrib", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _free_port() -> int:
@@ -152,6 +172,8 @@ def test_every_promql_query_has_series(title: str, target: dict[str, Any], live:
     asked = httpx.get(f"{live.prometheus}/api/v1/query_range", params=params, timeout=10)
 
     assert asked.status_code == 200, asked.text
+    if title in QUIET:
+        return
     values = [float(value) for one in asked.json()["data"]["result"] for _, value in one["values"]]
     assert [value for value in values if value >= 0], values
 

@@ -35,7 +35,7 @@ class Hosts:
     """Middleware that answers 421 to a foreign `Host`, and 403 to another page's writing."""
 
     def __init__(self, app: ASGIApp, allowed: frozenset[str], free: Sequence[str] = ()) -> None:
-        """Let requests for the `allowed` names, or the `free` paths, through to `app`; all when no name is."""
+        """Let requests for the `allowed` names (none: any) or the `free` paths through to `app`."""
         self._app = app
         self._allowed = allowed
         self._free = frozenset(free)

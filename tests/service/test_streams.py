@@ -115,10 +115,8 @@ def test_progress_comes_before_the_answer(served: Any) -> None:
         told = heard(response, 99, ("progress", "result", "problem"))
 
     assert "text/event-stream; charset=utf-8" == response.headers["content-type"]
-    steps = [body["done"] for name, body, _ in told if name == "progress"]
-    assert (
-        steps == sorted(steps) and steps[-1] == 2 and {3} == {b["of"] for n, b, _ in told if n == "progress"}
-    )
+    steps = [(body["done"], body["of"]) for name, body, _ in told if name == "progress"]
+    assert steps == sorted(steps) and steps[-1] == (2, 3)
     assert ("result", httpx.get(url, timeout=60).json()) == told[-1][:2]
 
 
@@ -132,7 +130,7 @@ def test_a_stream_that_fails_ends_in_a_problem(served: Any) -> None:
 
 
 def test_a_quantile_every_step(served: Any) -> None:
-    """A listener hears the number of the window that ended last, the one that /quantiles has for that time."""
+    """A listener hears the number of the window that ended last, which is the one of /quantiles."""
     service = served()
     with httpx.stream("GET", f"{service.url}/api/v1/live?by=tenant&step=10s", timeout=60) as response:
         ((_, body, _),) = heard(response, 1, ("quantile",))
@@ -196,7 +194,6 @@ def test_a_report_while_listening(served: Any, filled: Store, monkeypatch: pytes
             name: sum(name == each[0] for each in told) for name in ("quantile", "report", "mark")
         }
         assert {"while", "v7"} <= {body.get("incident") or body.get("name") for _, body, _ in told}
-    assert 2 == len(service.app.state.hub._channels) or not service.app.state.hub._channels
 
 
 def test_listeners_are_bounded(served: Any) -> None:
@@ -204,7 +201,8 @@ def test_listeners_are_bounded(served: Any) -> None:
     service = served(api_listeners=1)
     url = f"{service.url}/api/v1/live"
     with httpx.stream("GET", url, timeout=60) as response:
-        heard(response, 1, ("quantile",))
+        lines = response.iter_lines()  # kept: a connection is given up with the last who reads it
+        next(line for line in lines if line.startswith("event: quantile"))
         refused = httpx.get(url)
     deadline = time.monotonic() + 10
     while service.app.state.hub._listeners and time.monotonic() < deadline:

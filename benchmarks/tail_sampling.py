@@ -1,8 +1,8 @@
 """What tail sampling and log correlation cost, in µs, beside the same without them.
 
 Background thread: a finished request with 64 tokens is turned into spans (exported nowhere) without tail
-sampling, with it at shares of 1/2, 1/10 and 1/100, and the choice alone. Log lines: a record made by the host's
-factory, by ours outside of any request (with 4096 remembered ids), and in a request. Medians of `--repeats`.
+sampling, with it at shares of 1/2, 1/10 and 1/100, and the choice alone. Log lines: a record made by the
+factory of the host, by ours outside of any request (with 4096 remembered ids), and in a request. Medians.
 
     python benchmarks/tail_sampling.py --json build/bench/tail_sampling.json
 """

@@ -12,7 +12,9 @@ from otel_attrib.fleet.trial.gate import Released
 
 __all__ = ["SharedGate"]
 
-_LEAST = 1e-9  # tokens: below it a bucket counts as full, or as owing nothing
+_LEAST = (
+    1e-9  # of what a bucket holds at most: nearer it counts as full, or as owing nothing; so time goes on
+)
 
 
 @dataclass(slots=True)
@@ -27,7 +29,12 @@ class _Bucket:
     @property
     def full(self) -> bool:
         """Return whether nothing more goes in."""
-        return self.level >= self.most - _LEAST
+        return self.level >= self.most * (1 - _LEAST)
+
+    @property
+    def owed(self) -> float:
+        """Return the tokens that it lacks until it owes nothing."""
+        return -self.level if self.level < -_LEAST * self.most else 0.0
 
     def next_at(self, now: float) -> float:
         """Return when the first one that waits comes, if it is not there yet."""
@@ -36,7 +43,7 @@ class _Bucket:
 
     def ready(self, now: float) -> bool:
         """Return whether the first one that waits may go."""
-        return bool(self.waiting) and self.waiting[0][1] <= now and self.level >= -_LEAST
+        return bool(self.waiting) and self.waiting[0][1] <= now and self.owed == 0.0
 
 
 class SharedGate:
@@ -68,11 +75,11 @@ class SharedGate:
         out: list[Released] = []
         while True:
             out += self._let_through()
-            step = self._until_next()
-            if self._now + step >= until:
+            at = self._next()
+            if at >= until:
                 break
-            self._fill(step)
-            self._now += step
+            self._fill(at - self._now)
+            self._now = at
         if until < float("inf"):
             self._fill(until - self._now)
             self._now = until
@@ -99,14 +106,14 @@ class SharedGate:
         weights = sum(open_.values())
         return {tenant: total * rate / weights for tenant, rate in open_.items()} if weights else {}
 
-    def _until_next(self) -> float:
-        """Return the seconds until something happens: one comes, may go, or a bucket is full."""
-        steps = [bucket.next_at(self._now) - self._now for bucket in self._buckets.values()]
+    def _next(self) -> float:
+        """Return when something happens next: one comes, may go, or a bucket is full."""
+        times = [bucket.next_at(self._now) for bucket in self._buckets.values()]
         for tenant, flow in self._flows().items():
             bucket = self._buckets[tenant]
-            owed = -bucket.level if bucket.level < -_LEAST and bucket.waiting else bucket.most - bucket.level
-            steps.append(owed / flow)
-        return max(min(steps, default=float("inf")), 0.0)
+            lacks = bucket.owed if bucket.owed and bucket.waiting else bucket.most - bucket.level
+            times.append(self._now + lacks / flow)
+        return min(times, default=float("inf"))
 
     def _fill(self, seconds: float) -> None:
         """Let it flow for so long, in which nothing else happens."""

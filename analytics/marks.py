@@ -29,11 +29,13 @@ class Mark:
 def marks_between(store: Store, span: Window, where: Filter, most: int) -> list[Mark]:
     """Return the last `most` marks in [start, end), latest first.
 
-    Where one service alone is asked for, its own and those that name no service.
+    Where one service alone is asked for, its own and those that name no service; where tenants are, theirs
+    and those that name no tenant (in the attribute `tenant`).
     """
-    services = dict(where.allowed).get("service", ())
+    chosen = dict(where.allowed)
+    services = chosen.get("service", ())
     service = services[0] if len(services) == 1 else ""
-    bound = {**span.bounds_us(), "service": service, "most": most}
+    bound = {**span.bounds_us(), "service": service, "most": most, "tenants": list(chosen.get("tenant", ()))}
     return [
         Mark(EPOCH + timedelta(microseconds=int(row["at_us"])), row["kind"], row["name"])
         for row in store.rows(statement("marks_between"), bound)

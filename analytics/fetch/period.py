@@ -159,7 +159,8 @@ def _way(total: int, n: int, states: bool) -> str:
 def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, taken: Sample) -> Period:
     """Put the requests, as often as they count, together with what is known around them."""
     requests = repeated(requests)
-    services, nodes = (pc.unique(requests[name]).to_pylist() for name in ("service", "node"))
+    names = ("service", "node", "tenant")
+    services, nodes, tenants = (pc.unique(requests[name]).to_pylist() for name in names)
     end = max(window.end, _last_end(requests)) if metric.name == "tbt" else window.end
     steps = fetch_steps(store, Window(window.start, end), services, nodes, taken)
     return Period(
@@ -168,7 +169,7 @@ def _period(store: Store, metric: Metric, window: Window, requests: pa.Table, ta
         requests=requests,
         steps=steps.filter(pc.less(steps["time"], pa.scalar(window.end, steps["time"].type))),
         samples=fetch_samples(store, window, nodes),
-        marks=fetch_marks(store, window),
+        marks=fetch_marks(store, window, tenants),
     )
 
 

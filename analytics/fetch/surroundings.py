@@ -60,6 +60,6 @@ def _cell_us(window: Window, series: int) -> int:
     return max(1, -int(-seconds // 1)) * SECOND_US
 
 
-def fetch_marks(store: Store, window: Window) -> pa.Table:
-    """Fetch the marks within the window."""
-    return plain(store.arrow(statement("period_marks"), window.bounds_us()))
+def fetch_marks(store: Store, window: Window, tenants: list[str]) -> pa.Table:
+    """Fetch the marks within the window that concern everybody or one of these tenants."""
+    return plain(store.arrow(statement("period_marks"), {**window.bounds_us(), "tenants": tenants}))

@@ -32,10 +32,15 @@ _LAST_US = 253_402_300_799_000_000  # the end of the year 9999
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a page begins: at the first item of `key`, of which `skip` were shown."""
+    """Where a page begins: after the items of `key`; with `skip` among these, of which so many were shown."""
 
     key: Key
     skip: int
+
+    @property
+    def comparison(self) -> str:
+        """Return how the keys of what follows compare with `key`, in SQL."""
+        return "<=" if self.skip else "<"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +74,13 @@ def paged(
     items = found[:limit]
     if len(found) <= limit:
         return Page(items, None)
-    return Page(items, _text(digest, span, _end(items, place, key)))
+    return Page(items, _text(digest, span, _end(items, key(found[limit]), place, key)))
 
 
-def _end(items: Sequence[T], place: Place | None, key: Callable[[T], Key]) -> Place:
+def _end(items: Sequence[T], following: Key, place: Place | None, key: Callable[[T], Key]) -> Place:
     last = key(items[-1])
+    if following != last:
+        return Place(last, 0)
     shown = sum(key(item) == last for item in items)
     return Place(last, shown + (place.skip if place and place.key == last else 0))
 

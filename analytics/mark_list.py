@@ -120,7 +120,8 @@ def _rows(
     store: Store, span: Window, bound: Mapping[str, Any], place: Place | None, most: int
 ) -> list[MarkRow]:
     at_us, kind, name, service = place.key if place else (0, "", "", "")
-    after = "(at_us, kind, name, service) <= ({at_us:Int64}, {kind:String}, {name:String}, {service:String})"
+    last = "({at_us:Int64}, {kind:String}, {name:String}, {service:String})"
+    after = f"(at_us, kind, name, service) {place.comparison if place else '<'} {last}"
     position = {"at_us": at_us, "kind": kind, "name": name, "service": service}
     page = {"most": most, "skip": place.skip if place else 0}
     sql = statement("mark_list", after=after if place else "1")

@@ -111,7 +111,8 @@ def incident_reports(store: Store, incident: str, tenants: Sequence[str] = ()) -
 def _rows(
     store: Store, span: Window, bound: Mapping[str, Any], place: Place | None, most: int
 ) -> list[KeptReport]:
-    after = "(at_us, incident, hash) <= ({last_at:Int64}, {last_incident:String}, {last_hash:String})"
+    last_key = "({last_at:Int64}, {last_incident:String}, {last_hash:String})"
+    after = f"(at_us, incident, hash) {place.comparison if place else '<'} {last_key}"
     last = dict(zip(("last_at", "last_incident", "last_hash"), place.key, strict=True)) if place else {}
     page = {"most": most, "skip": place.skip if place else 0}
     sql = statement("report_list", after=after if place else "1")

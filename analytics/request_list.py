@@ -27,6 +27,8 @@ ORDERS: tuple[Order, ...] = ("slowest", "newest")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHOWN = ("trace_id", "span_id", "request_id", "service", "model", "tenant", "node", "gpu_set", "status")
 LATENCIES = ("ttft", "tpot", "e2e")
+COUNTS = ("prompt_tokens", "output_tokens", "weight")
+WHOLE = (*SHOWN, *COUNTS, *(f"{name}_us" for name in (*LATENCIES, *STAGES)))
 LOOKS_BACK = (timedelta(minutes=1), timedelta(minutes=15), timedelta(hours=4))
 TYPES = {"slowest": (int, int, str, str, str), "newest": (int, str, str, str)}
 
@@ -113,11 +115,28 @@ def _bits(value: float) -> int:
 def _read(
     store: Store, asked: RequestsAsked, span: Window, place: Place | None, most: int
 ) -> list[RequestRow]:
+    """Rows alike in all of a key have an order of their own, which is asked for where a page cuts."""
+    found = _tied(store, asked, span, place.key, place.skip, most) if place and place.skip else []
+    if len(found) == most:
+        return found
     for part in _parts(asked, span, place):
-        rows = _rows(store, asked, part, place, most)
-        if len(rows) >= most or part.start == span.start:
-            return rows
-    return []
+        rows = _rows(store, asked, part, place, most - len(found))
+        if len(found) + len(rows) >= most or part.start == span.start:
+            break
+    return [*found, *_settled(store, asked, span, rows)]
+
+
+def _settled(store: Store, asked: RequestsAsked, span: Window, rows: list[RequestRow]) -> list[RequestRow]:
+    """Return the rows, the last ones in their own order if they are alike."""
+    key = _slowness if asked.order == "slowest" else _age
+    alike = sum(key(row) == key(rows[-1]) for row in rows)
+    return rows if alike < 2 else [*rows[:-alike], *_tied(store, asked, span, key(rows[-1]), 0, alike)]
+
+
+def _tied(
+    store: Store, asked: RequestsAsked, span: Window, key: Key, skip: int, most: int
+) -> list[RequestRow]:
+    return _rows(store, asked, span, Place(key, skip), most, tied=True)
 
 
 def _parts(asked: RequestsAsked, span: Window, place: Place | None) -> Iterator[Window]:
@@ -133,13 +152,20 @@ def _parts(asked: RequestsAsked, span: Window, place: Place | None) -> Iterator[
 
 
 def _rows(
-    store: Store, asked: RequestsAsked, span: Window, place: Place | None, most: int
+    store: Store,
+    asked: RequestsAsked,
+    span: Window,
+    place: Place | None,
+    most: int,
+    tied: bool = False,
 ) -> list[RequestRow]:
+    """Return rows after a place, or with `tied` those of its key alone, from the `skip`-th on."""
     low, high = 1000 * (asked.above_ms or 0.0), inf if asked.below_ms is None else 1000 * asked.below_ms
     value, inside = _value(asked.metric)
     bounded = asked.above_ms is not None or asked.below_ms is not None
     names = ("bits", "at_us", "trace_id", "span_id", "request_id")[asked.order == "newest" :]
-    bound = {**span.bounds_us(), **asked.where.parameters(), "most": most, "skip": place.skip if place else 0}
+    skip = place.skip if place and tied else 0
+    bound = {**span.bounds_us(), **asked.where.parameters(), "most": most, "skip": skip}
     bound |= {f"last_{name}": part for name, part in zip(names, place.key, strict=True)} if place else {}
     sql = statement(
         "request_list",
@@ -147,8 +173,8 @@ def _rows(
         stages=", ".join(f"{stage}_us" for stage in STAGES),
         inside=inside if bounded else ("isNotNull(value)" if asked.order == "slowest" else "1"),
         where=asked.where.sql(),
-        after=_after(names) if place else "1",
-        order=", ".join(f"{name} DESC" for name in names),
+        after=_after(names, "=" if tied else "<") if place else "1",
+        order=", ".join(WHOLE if tied else (f"{name} DESC" for name in names)),
     )
     limits = {"low": low, "high": high} if bounded else {}
     return [_row(row) for row in store.rows(sql, {**bound, **limits})]
@@ -162,10 +188,10 @@ def _value(metric: Metric) -> tuple[str, str]:
     return longest, "arrayExists(gap -> gap >= {low:Float64} AND gap < {high:Float64}, gaps_us)"
 
 
-def _after(names: tuple[str, ...]) -> str:
+def _after(names: tuple[str, ...], comparison: str) -> str:
     types = {"bits": "Int64", "at_us": "Int64"}
     last = ", ".join(f"{{last_{name}:{types.get(name, 'String')}}}" for name in names)
-    return f"({', '.join(names)}) <= ({last})"
+    return f"({', '.join(names)}) {comparison} ({last})"
 
 
 def _row(row: Mapping[str, Any]) -> RequestRow:
@@ -173,9 +199,7 @@ def _row(row: Mapping[str, Any]) -> RequestRow:
     return RequestRow(
         time=EPOCH + timedelta(microseconds=int(row["at_us"])),
         words={name: str(row[name]) for name in SHOWN},
-        prompt_tokens=int(row["prompt_tokens"]),
-        output_tokens=int(row["output_tokens"]),
-        weight=int(row["weight"]),
+        **{name: int(row[name]) for name in COUNTS},
         latencies_ms={name: _ms(row[f"{name}_us"]) for name in LATENCIES},
         stages_ms={stage: us / 1000 for stage, us in stages.items() if us is not None},
         value_us=row["value"],

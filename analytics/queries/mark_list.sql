@@ -8,5 +8,5 @@ WHERE time >= fromUnixTimestamp64Micro({from_us:Int64}, 'UTC')
   AND (empty({kinds:Array(String)}) OR kind IN {kinds:Array(String)})
   AND (empty({tenants:Array(String)}) OR attributes['tenant'] = '' OR attributes['tenant'] IN {tenants:Array(String)})
   AND $after
-ORDER BY at_us DESC, kind DESC, name DESC, service DESC
+ORDER BY at_us DESC, kind DESC, name DESC, service DESC, toString(attributes)
 LIMIT {most:UInt64} OFFSET {skip:UInt64}

@@ -12,5 +12,5 @@ WHERE time >= fromUnixTimestamp64Micro({from_us:Int64}, 'UTC')
   AND (empty({tenants:Array(String)})
        OR hasAll({tenants:Array(String)}, splitByChar(',', reports.where['tenant'])))
   AND $after
-ORDER BY at_us DESC, incident DESC, hash DESC
+ORDER BY at_us DESC, incident DESC, hash DESC, toString((state, service, model, metric, quantile, where, verdict, layer, delta_ms))
 LIMIT {most:UInt64} OFFSET {skip:UInt64}

@@ -14,6 +14,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_
 
 from otel_attrib.instrumentation import background, status
 from otel_attrib.instrumentation.clock import wall_offset_ns
+from otel_attrib.instrumentation.logs.correlate import settle
 from otel_attrib.instrumentation.logs.ids import planned
 from otel_attrib.instrumentation.provider import COUNTS, tracer
 from otel_attrib.instrumentation.recorder import Timeline
@@ -84,7 +85,7 @@ class SpanWriter:
             {name.decode("latin-1"): value.decode("latin-1") for name, value in timeline.headers}, Context()
         )
         name = f"{timeline.operation or 'text_completion'} {timeline.model}".rstrip()
-        with planned(timeline.ids):
+        with planned(settle(timeline)):
             span = spans.start_span(name, parent, SpanKind.SERVER, start_time=timeline.wall)
         if not span.is_recording():
             self._lost("head")

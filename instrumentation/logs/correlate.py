@@ -14,7 +14,7 @@ from otel_attrib.instrumentation.logs.ids import Ids, ids_of
 from otel_attrib.instrumentation.recorder import CURRENT, Timeline
 from otel_attrib.instrumentation.shim import guarded
 
-__all__ = ["MOST_REQUESTS", "REQUESTS", "CorrelatedRecords", "correlate_logs", "remember"]
+__all__ = ["MOST_REQUESTS", "REQUESTS", "CorrelatedRecords", "correlate_logs", "remember", "settle"]
 
 MOST_REQUESTS = 4096
 """Requests whose ids are known to lines that come later, as those on an abort do."""
@@ -22,8 +22,8 @@ LONGEST = 2048
 """Characters of a line that are searched for an id."""
 _WORDS = re.compile(r"[A-Za-z0-9][\w.:-]{6,126}[A-Za-z0-9]", re.ASCII)
 
-REQUESTS: OrderedDict[str, Ids] = OrderedDict()
-"""Request id, the engine's or the caller's → ids of its span; the oldest go first."""
+REQUESTS: OrderedDict[str, Timeline | Ids] = OrderedDict()
+"""Request id, the engine's or the caller's → the request, once it is over its ids; the oldest go first."""
 
 _on = False
 
@@ -32,11 +32,21 @@ def remember(timeline: Timeline, *names: str) -> None:
     """Let lines that mention one of these request ids be found by its trace, where `correlate_logs` ran."""
     if not _on:
         return
-    ids = ids_of(timeline)
     for name in names:
-        REQUESTS[name] = ids
+        REQUESTS[name] = timeline
     while len(REQUESTS) > MOST_REQUESTS:
         REQUESTS.popitem(last=False)
+
+
+def settle(timeline: Timeline) -> tuple[int, int] | None:
+    """Return what the span of a request that is over must be called, if anything; keep no more of it."""
+    if not _on:
+        return timeline.ids
+    ids = ids_of(timeline)
+    for name in (timeline.external_id, *(one.identity for one in timeline.sequences)):
+        if name in REQUESTS:
+            REQUESTS[name] = ids
+    return ids
 
 
 class CorrelatedRecords:
@@ -69,9 +79,9 @@ def _stamp(record: logging.LogRecord) -> None:
         _name(record, ids_of(timeline), timeline.external_id)
     elif REQUESTS:
         for word in _words(record):
-            ids = REQUESTS.get(word)
-            if ids is not None:
-                _name(record, ids, word)
+            found = REQUESTS.get(word)
+            if found is not None:
+                _name(record, ids_of(found) if isinstance(found, Timeline) else found, word)
                 return
 
 

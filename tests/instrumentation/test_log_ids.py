@@ -136,6 +136,19 @@ def test_a_line_that_mentions_a_request(
     assert records[0].request_id.startswith("chatcmpl-0123456789abcdef")  # type: ignore[attr-defined]
 
 
+def test_a_line_after_the_end(records: list[logging.LogRecord]) -> None:
+    """A line that comes when the request is over has the ids of its span; the request itself is let go."""
+    timeline = Timeline("chat")
+    timeline.external_id = "chatcmpl-0123456789abcdef"
+    timeline.add("engine-0123456789", 3, False)
+    remember(timeline, timeline.external_id, "engine-0123456789")
+    span = written(timeline).get_span_context()
+    log("Aborted request(s) %s", "engine-0123456789")
+
+    assert f"{span.trace_id:032x}" == records[0].trace_id  # type: ignore[attr-defined]
+    assert {True} == {isinstance(one, tuple) for one in REQUESTS.values()}
+
+
 def test_other_lines_have_no_ids(records: list[logging.LogRecord]) -> None:
     """A line about nothing in particular has no trace: absent, not empty."""
     remember(Timeline("chat"), "chatcmpl-0123456789abcdef")

@@ -53,9 +53,10 @@ def _row(endpoint: Endpoint, promised: Promised | None) -> tuple[str, ...]:
 
 def strips(derived: Derived) -> Iterator[str]:
     """Yield each endpoint's hours of the day as 24 shades, the peak darkest; a dot is an hour without."""
-    yield f"{'':{NAME_COLUMNS}}  0     6     12    18   23 h"
+    width = max((len(_short(endpoint.name)) for endpoint in derived.endpoints), default=0)
+    yield f"{'':{width}}  0     6     12    18   23 h"
     for endpoint in derived.endpoints:
-        yield f"{_short(endpoint.name):{NAME_COLUMNS}}  {_strip(endpoint)}"
+        yield f"{_short(endpoint.name):{width}}  {_strip(endpoint)}"
 
 
 def _strip(endpoint: Endpoint) -> str:

@@ -6,7 +6,10 @@ from typing import Any, Final
 
 __all__ = ["json_line", "printable"]
 
-_PLAIN: Final = str.maketrans({"−": "-", "–": "-", "→": ">", "…": "...", "×": "x", "µ": "u"})
+_SHADES = dict(zip("▁▂▃▄▅▆▇█", "12345678", strict=True))
+_PLAIN: Final = str.maketrans(
+    {"−": "-", "–": "-", "→": ">", "…": "...", "×": "x", "µ": "u", "≤": "<=", "·": "."} | _SHADES
+)
 
 
 def printable(text: str) -> str:

@@ -4,6 +4,8 @@ import { el, svg, type Child } from "./element";
 import { reach, signed, percent } from "./number";
 import { fillOf } from "./pattern";
 
+const HEADS: Record<string, string> = { layer: "", stage: "", "": "bar", share: "num share", "95 % interval": "num wide" };
+
 export interface Line {
   name: string;
   ms: number;
@@ -22,7 +24,7 @@ export function bars(caption: string, first: string, lines: Line[], whole: numbe
     "table",
     { class: "bars" },
     el("caption", null, caption),
-    el("thead", null, el("tr", null, ...head.map((name, at) => el("th", { scope: "col", class: at === 0 ? "" : at === 2 ? "bar" : "num" }, name || el("span", { class: "unseen" }, "bar"))))),
+    el("thead", null, el("tr", null, ...head.map((name) => el("th", { scope: "col", class: HEADS[name] ?? "num" }, name || el("span", { class: "unseen" }, "bar"))))),
     el("tbody", null, ...lines.map((line) => row(line, whole, withP, scale))),
   );
 }
@@ -49,7 +51,7 @@ function row(line: Line, whole: number, withP: boolean, scale: Scale): HTMLTable
     el("th", { scope: "row" }, line.name),
     cell(signed(line.ms)),
     el("td", { class: "bar" }, bar(line, scale)),
-    cell(whole ? percent(line.ms / whole) : ""),
+    el("td", { class: "num share" }, whole ? percent(line.ms / whole) : ""),
     withP ? cell(line.p ?? "") : null,
     el("td", { class: "num wide" }, line.ci ? reach(line.ci) : ""),
   );

@@ -17,7 +17,7 @@ const KEYS = "Arrow keys move. Shift with left or right chooses a window, B make
 
 export class HeatPick {
   readonly node: HTMLElement;
-  private readonly band = { window: el("div", { class: "band window" }), baseline: el("div", { class: "band baseline" }) };
+  private readonly band = { window: el("div", { class: "band window", hidden: true }), baseline: el("div", { class: "band baseline", hidden: true }) };
   private readonly cursor = el("div", { class: "cursor", hidden: true });
   private readonly tip = el("div", { class: "tip", hidden: true });
   private readonly told = el("div", { class: "unseen", "aria-live": "polite" });

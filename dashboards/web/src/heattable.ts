@@ -22,6 +22,12 @@ export function heatTable(scale: HeatScale): HTMLTableElement {
   );
 }
 
+// What was marked in this column: a deploy, a changed configuration.
+function marks(scale: HeatScale, column: number): string[] {
+  const inside = scale.map.marks.filter(({ time }) => Date.parse(time) >= scale.start(column) && Date.parse(time) < scale.start(column + 1));
+  return inside.map((mark) => [mark.kind, mark.name].filter(Boolean).join(" "));
+}
+
 function row(scale: HeatScale, column: number, bands: [number, number][]): HTMLElement {
   const at = new Date(scale.start(column));
   const counts = bands.map(([low, high]) => {
@@ -33,7 +39,7 @@ function row(scale: HeatScale, column: number, bands: [number, number][]): HTMLE
   return el(
     "tr",
     null,
-    el("th", { scope: "row" }, `${day(at)} ${clock(at)}`),
+    el("th", { scope: "row" }, `${day(at)} ${clock(at)}`, ...marks(scale, column).map((text) => el("span", { class: "dim" }, ` ${text}`))),
     el("td", { class: "num" }, count(counts.reduce((sum, n) => sum + n, 0))),
     el("td", { class: "num strong" }, ms === null || ms === undefined ? "–" : milliseconds(ms)),
     ...counts.map((n) => el("td", { class: "num" }, n ? count(n) : "")),

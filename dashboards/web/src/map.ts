@@ -30,6 +30,7 @@ export class MapView {
   });
   private readonly canvas = el("div", { class: "canvas", "aria-hidden": true });
   private readonly summary = el("p", { class: "summary", id: "map-summary" });
+  private readonly level = el("span");
   private readonly brush = el("div", { class: "segmented small", role: "radiogroup", "aria-label": "Dragging chooses" });
   private readonly over = el("div", { class: "over" });
   private readonly table = el("div", { class: "scroll short", hidden: true, tabindex: 0, role: "region", "aria-label": "The numbers of the heat map" });
@@ -118,13 +119,14 @@ export class MapView {
     const from = new Date(this.scale.from);
     this.summary.textContent = `${map.metric.toUpperCase()} of ${count(map.n)} ${map.metric === "tbt" ? "gaps" : "requests"}, ${span(from, new Date(this.scale.to))}`;
     if (!this.table.hidden) fill(this.table, heatTable(this.scale));
+    this.level.textContent = quantileTitle(map.quantile);
     performance.mark("heat map drawn");
   }
 
   private async empty(now: Watched, signal: AbortSignal): Promise<void> {
     this.summary.textContent = "No requests";
     const filtered = now.where.length > 0;
-    const newest = await get<Page<RequestItem>>("requests", { metric: now.metric, order: "newest", limit: 1, window: "1h", at: "newest", where: now.where }, signal).catch(() => null);
+    const newest = await get<Page<RequestItem>>("requests", { metric: now.metric, order: "newest", limit: 1, window: "3650d", where: now.where }, signal).catch(() => null);
     const last = newest?.items[0];
     if (!last) {
       const advice = filtered ? "Remove a filter to see others." : ["Point an exporter at it, or see it work on recorded data: ", el("code", null, "otel-attrib demo --replay")];
@@ -214,7 +216,7 @@ export class MapView {
       "p",
       { class: "legend" },
       el("span", { class: "key line", "aria-hidden": true }),
-      `${quantileTitle(watched(this.params).quantile)} `,
+      this.level,
       el("span", { class: "key ramp", "aria-hidden": true }),
       "few to many requests ",
       el("span", { class: "hint" }, "Drag to ask why a window is slower; click a cell for its requests; ", el("kbd", null, "?"), " shows the keys."),

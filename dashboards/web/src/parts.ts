@@ -51,5 +51,5 @@ function total(why: Why): Line {
 }
 
 function stageFill(name: string): string {
-  return name.startsWith("decode_") ? "stage-decode" : `stage-${name}`;
+  return /^(decode_.*|forward|batch_wait)$/.test(name) ? "stage-decode" : `stage-${name}`;
 }

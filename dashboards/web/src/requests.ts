@@ -18,8 +18,9 @@ export function requests(title: string, query: Query, metric: Metric, closed: ()
   const node = el(
     "section",
     { class: "card requests", "aria-label": title },
-    el("div", { class: "row title" }, el("h2", { tabindex: -1 }, title), el("button", { type: "button", onclick: closed, "aria-label": "Close the list of requests" }, "Close")),
+    el("div", { class: "row title" }, el("h2", { tabindex: -1 }, title), el("button", { type: "button", class: "push", onclick: closed, "aria-label": "Close the list of requests" }, "Close")),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Requests" }, table),
+    legend(),
     state,
   );
   void more(null);
@@ -43,6 +44,11 @@ export function requests(title: string, query: Query, metric: Metric, closed: ()
     if (table.hidden) fill(state, says("No request is stored here.", "The cell may have been counted from requests that have been deleted since, or the filter leaves none."));
     else fill(state, el("p", { class: "row" }, el("span", { class: "dim", role: "status" }, `${count(body.childElementCount)} shown, slowest first`), page.next ? el("button", { type: "button", onclick: () => void more(page.next) }, "More") : null));
   }
+}
+
+function legend(): HTMLElement {
+  const swatch = (name: string): SVGSVGElement => svg("svg", { width: 14, height: 12, "aria-hidden": true }, svg("rect", { width: 14, height: 12, fill: fillOf(`stage-${name}`) }));
+  return el("p", { class: "legend" }, STAGES.map((name) => el("span", { class: "swatch" }, swatch(name), name)));
 }
 
 function head(metric: Metric): HTMLElement {

@@ -31,7 +31,7 @@ function decoded(part: string): string {
 
 export function href(path: string, params?: URLSearchParams | Record<string, string | string[] | undefined>): string {
   const query = params instanceof URLSearchParams ? params : search(params ?? {});
-  const text = query.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
+  const text = query.toString().replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%3D", "=");
   return `#/${path}${text ? `?${text}` : ""}`;
 }
 

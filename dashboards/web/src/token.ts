@@ -30,7 +30,8 @@ function shown(): Promise<boolean> {
       el("p", null, "It is kept in this tab until you close it. ", el("code", null, "otel-attrib tokens add"), " makes one."),
       el("label", { for: "token" }, "Token"),
       field,
-      el("div", { class: "row end" }, el("button", { value: "no", formnovalidate: true }, "Not now"), el("button", { value: "yes", class: "primary" }, "Use it")),
+      // Enter presses the first button.
+      el("div", { class: "row start-last" }, el("button", { value: "yes", class: "primary" }, "Use it"), el("button", { value: "no", formnovalidate: true }, "Not now")),
     ),
   );
   document.body.append(dialog);

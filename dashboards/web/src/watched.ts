@@ -4,9 +4,10 @@ import type { Metric, Quantiles } from "./bodies";
 import { el, fill, type Child } from "./element";
 import { rfc3339, seconds } from "./moment";
 import { go, href } from "./route";
-import { DEFINITIONS, METRICS } from "./word";
+import { DEFINITIONS, METRICS, quantileTitle } from "./word";
 
 export const RANGES = ["15m", "1h", "3h", "6h", "24h", "7d"] as const;
+const LEVELS = [0.5, 0.9, 0.95, 0.99, 0.999];
 const CHOOSERS = ["service", "model", "tenant"] as const;
 
 export interface Watched {
@@ -58,6 +59,7 @@ export class Controls {
   readonly node = el("div", { class: "controls", role: "group", "aria-label": "What is watched" });
   private readonly choosers = new Map(CHOOSERS.map((name) => [name, el("select", { id: `by-${name}`, onchange: () => this.filter(name) })]));
   private readonly metrics = el("div", { class: "segmented", role: "radiogroup", "aria-label": "Latency" });
+  private readonly level = el("select", { id: "quantile", onchange: () => this.to({ quantile: this.level.value === "0.99" ? "" : this.level.value }) });
   private readonly range = el("select", { id: "range", onchange: () => this.rangeTo(this.range.value) });
   private readonly chips = el("span", { class: "chips" });
   private readonly field = el("input", { id: "where", placeholder: "node=…", size: 14, spellcheck: "false", autocomplete: "off" });
@@ -76,6 +78,7 @@ export class Controls {
     fill(
       this.node,
       this.metrics,
+      label("quantile", "quantile", this.level),
       label("range", "range", this.range),
       [...this.choosers].map(([name, select]) => label(name, select.id, select)),
       el("form", { class: "field", onsubmit: add }, el("label", { for: "where" }, "where"), this.field),
@@ -91,6 +94,8 @@ export class Controls {
     const span = now.last || "chosen";
     const names = RANGES.includes(span as never) ? [...RANGES] : [span, ...RANGES];
     fill(this.range, names.map((name) => el("option", { value: name, selected: name === span }, name === "chosen" ? "as chosen" : `last ${name}`)));
+    const levels = [...new Set([...LEVELS, now.quantile])].sort();
+    fill(this.level, levels.map((level) => el("option", { value: level, selected: level === now.quantile }, quantileTitle(level))));
     this.chip(now.where);
     this.options();
     void this.know(now);
@@ -112,7 +117,8 @@ export class Controls {
   }
 
   private to(words: Record<string, string | string[]>): void {
-    go(href("", changed(this.params, words)));
+    const next = changed(this.params, words);
+    go(href(next.has("window") ? "why" : "", next));
   }
 
   // Filters that no select shows.

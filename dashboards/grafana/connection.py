@@ -4,6 +4,7 @@ The token is read from the environment by the command and goes into a header; it
 """
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,6 +38,7 @@ class Connection:
                 "OTEL_ATTRIB_GRAFANA_USER=name:password instead"
             )
         self.url = url.rstrip("/")
+        self._unchecked = verify is False
         self.api: Any = GrafanaApi(
             secret,
             host=parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]",
@@ -62,7 +64,10 @@ class Connection:
         from niquests.exceptions import JSONDecodeError, RequestException
 
         try:
-            yield
+            with warnings.catch_warnings():
+                if self._unchecked:  # the user said so, and need not hear it with every request
+                    warnings.filterwarnings("ignore", message="Unverified HTTPS request")
+                yield
         except GrafanaException as refused:
             raise GrafanaError(_refusal(self.url, doing, refused), refused.status_code) from refused
         except (JSONDecodeError, AttributeError, TypeError) as fault:  # the client asks no type of an answer

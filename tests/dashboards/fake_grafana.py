@@ -10,6 +10,7 @@ given, as the real one does.
 import base64
 import json
 import re
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -149,12 +150,14 @@ class FakeGrafana:
 
 
 @contextmanager
-def serving(grafana: FakeGrafana) -> Iterator[FakeGrafana]:
-    """Answer over HTTP on a free port of loopback."""
+def serving(grafana: FakeGrafana, tls: ssl.SSLContext | None = None) -> Iterator[FakeGrafana]:
+    """Answer over HTTP, or HTTPS, on a free port of loopback."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(grafana))
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    grafana.url = f"http://127.0.0.1:{server.server_port}"
+    grafana.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
     try:
         yield grafana
     finally:

@@ -1,6 +1,9 @@
 """`dashboards apply` and `diff`: the real grafana-client against a FAKE Grafana (see fake_grafana.py)."""
 
 import json
+import shutil
+import ssl
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -296,3 +299,32 @@ def test_what_is_no_grafana_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
         assert main(["dashboards", "diff", "--grafana-url", other.url]) == 1
     assert "does not answer as a Grafana does" in capsys.readouterr().err
+
+
+@pytest.fixture
+def tls(tmp_path: Path) -> ssl.SSLContext:
+    """A certificate of 127.0.0.1 that nobody knows, as `ca.pem` in the test's folder."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed, so no certificate can be made")
+    names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "ca.pem")]
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    subprocess.run([*make, *names, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "ca.pem", tmp_path / "key.pem")
+    return context
+
+
+def test_certificates_are_checked(
+    tls: ssl.SSLContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An unknown authority is refused with the option that names it; with it, or unchecked, apply works."""
+    monkeypatch.setenv("OTEL_ATTRIB_GRAFANA_TOKEN", "glsa_admin")
+    with serving(FakeGrafana(), tls) as grafana:
+        words = ["dashboards", "apply", "fleet", "--grafana-url", grafana.url]
+
+        assert main(words) == 1
+        assert "its certificate is not trusted (--ca FILE names its authority)" in capsys.readouterr().err
+        assert main([*words, "--ca", str(tmp_path / "ca.pem")]) == 0
+        assert main([*words, "--insecure"]) == 0
+        assert "" == capsys.readouterr().err

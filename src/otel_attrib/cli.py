@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     named = next((word for word in words if not word.startswith("-")), "")
     try:
         _check_text(named, words)
-        if named == "watch" and "--once" not in words:
+        if (named == "watch" and "--once" not in words) or (named == "slo" and "--every" in words):
             from otel_attrib.commands.stopping import ends_at_once
 
             with ends_at_once():

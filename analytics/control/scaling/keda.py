@@ -13,7 +13,8 @@ SERVERS = {"prometheus": "http://prometheus.monitoring.svc:9090", "api": "http:/
 def keda(target: Target, source: str = "prometheus") -> dict[str, Any]:
     """Return the manifest; `source` is prometheus (its query) or api (this service's /slo/pressure)."""
     trigger = _api(target) if source == "api" else _prometheus(target)
-    if target.auth:
+    if target.auth:  # what a trigger calls its way of authentication differs from scaler to scaler
+        trigger["metadata"]["authMode" if source == "api" else "authModes"] = "bearer"
         trigger["authenticationRef"] = {"name": target.auth}
     return {
         "apiVersion": "keda.sh/v1alpha1",

@@ -25,7 +25,7 @@ def add_arguments(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--server", default="", metavar="URL", help="Prometheus, or this service, as KEDA sees it"
     )
-    group.add_argument("--auth", default="", metavar="NAME", help="TriggerAuthentication that KEDA uses")
+    group.add_argument("--auth", default="", metavar="NAME", help="TriggerAuthentication with a bearer token")
     group.add_argument("--threshold", type=float, metavar="MS", help="instead of the one in force")
 
 

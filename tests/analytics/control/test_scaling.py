@@ -90,6 +90,13 @@ def test_numbers_of_the_manifest() -> None:
     )
 
 
+def test_bearer_tokens_of_keda() -> None:
+    """With --auth a trigger refers to the TriggerAuthentication and says that it holds a bearer token."""
+    for source, name in (("api", "authMode"), ("prometheus", "authModes")):
+        (trigger,) = yaml.safe_load(made("keda", source, target(auth="token")))["spec"]["triggers"]
+        assert ("bearer", {"name": "token"}) == (trigger["metadata"][name], trigger["authenticationRef"])
+
+
 def test_promql_by_hand() -> None:
     """The query is the quantile of the exported histogram over the threshold in seconds."""
     assert target().query() == (

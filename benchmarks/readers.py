@@ -13,9 +13,13 @@ import json
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
-QUESTIONS = [
+if TYPE_CHECKING:
+    from otel_attrib.analytics.quantiles_object import Words
+
+QUESTIONS: list[dict[str, str]] = [
     *({"metric": metric, "last": "15m", "step": "30s"} for metric in ("ttft", "tpot", "tbt", "e2e")),
     *({"metric": metric, "last": "15m", "step": "30s", "by": "model"} for metric in ("ttft", "tpot")),
     {"metric": "ttft", "quantile": "0.95", "last": "15m", "step": "30s"},
@@ -70,16 +74,24 @@ async def _api(address: str, readers: int, seconds: float, pause: float) -> tupl
     return times, told["faults"], told["bytes"]
 
 
+def _words(asked: dict[str, str]) -> "Words":
+    from otel_attrib.analytics.quantiles_object import Words
+
+    window, by = asked.get("window", "5m"), asked.get("by", "")
+    return Words(
+        asked["metric"], float(asked.get("quantile", "0.99")), window, asked["step"], asked["last"], by
+    )
+
+
 def _sql(address: str, readers: int, seconds: float, pause: float) -> tuple[list[float], int, int]:
-    from otel_attrib.analytics.quantiles_object import Words, ask_quantiles
+    from otel_attrib.analytics.quantiles_object import ask_quantiles
     from otel_attrib.errors import StoreError
     from otel_attrib.schema.store import open_store
 
-    end, times, faults = time.perf_counter() + seconds, [], []
-    asked = [
-        Words(**{key: float(value) if key == "quantile" else value for key, value in each.items()})
-        for each in QUESTIONS
-    ]  # type: ignore[arg-type] # by name
+    end = time.perf_counter() + seconds
+    times: list[float] = []
+    faults: list[str] = []
+    asked = [_words(each) for each in QUESTIONS]
     with open_store(f"clickhouse://{urlsplit(address).netloc}/otel_attrib") as store:
 
         def read(number: int) -> None:

@@ -97,7 +97,7 @@ def _begun(module: str, *words: object) -> "subprocess.Popen[bytes]":
 def _told(process: "subprocess.Popen[bytes]") -> dict[str, Any]:
     out, _ = process.communicate()
     if process.returncode:
-        raise SystemExit(f"{process.args} ended with {process.returncode}")
+        raise SystemExit(f"{process.args!r} ended with {process.returncode}")
     told: dict[str, Any] = json.loads(out)
     return told
 

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from otel_attrib.analytics.service.problem import OverLimit
@@ -51,7 +52,8 @@ class Limits:
 class BoundedStore(Store):
     """Another store's database through clients of its own, on each of which the limits stand.
 
-    Each client has a name, which the engine shows with its statement and by which `kill` ends it.
+    Each statement has a name, which the engine shows with it and by which `kill` ends it: never the next
+    statement of the same client, however late the engine hears.
     """
 
     def __init__(self, inner: Store, limits: Limits) -> None:
@@ -60,16 +62,18 @@ class BoundedStore(Store):
         self.limits = limits
         self._inner = inner
         self._prefix = f"otel-attrib-{secrets.token_hex(6)}"
-        self._names: dict[int, str] = {}
+        self._numbers = count()
 
     @contextmanager
     def client(self) -> Iterator[tuple["Client", str]]:
-        """A client of the pool for one statement, and its name."""
+        """A client of the pool for one statement, and that statement's name."""
         with self._client() as client:
-            yield client, self._names[id(client)]
+            name = f"{self._prefix}-{next(self._numbers)}"
+            client.set_client_setting("log_comment", name)
+            yield client, name
 
     def kill(self, name: str) -> None:
-        """End what the client of this name is running; a server that does not allow it ends it in time."""
+        """End the statement of this name; a server that does not allow it ends it in time."""
         try:
             self._inner.command(_KILL, {"name": name})
         except StoreError as fault:
@@ -82,8 +86,7 @@ class BoundedStore(Store):
 
     def _named(self) -> "Client":
         client = self._inner.new_client()
-        name = self._names[id(client)] = f"{self._prefix}-{len(self._names)}"
-        for setting, value in (*self.limits.settings().items(), ("log_comment", name)):
+        for setting, value in self.limits.settings().items():
             client.set_client_setting(setting, value)
         return client
 

@@ -16,7 +16,7 @@ from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.store import Store
 
-__all__ = ["Bins", "Series", "fetch_bins", "fetch_limits"]
+__all__ = ["Bins", "Series", "fetch_bins", "fetch_limits", "fetch_series"]
 
 FITTED_TO = 100_000
 LONGEST_US = 15 * 60 * 1_000_000
@@ -79,6 +79,13 @@ def fetch_bins(
         bins[key].n[row["second"] - first] = row["n"]
         bins[key].exceed[row["second"] - first] = row["exceed"]
     return bins
+
+
+def fetch_series(store: Store, window: Window, where: Filter, least: int) -> set[Series]:
+    """Return the services and models that had at least so many requests in the window."""
+    bound = {**window.bounds_us(), **where.parameters(), "least": least}
+    rows = store.rows(statement("watch_series", where=where.sql()), bound)
+    return {(row["service"], row["model"]) for row in rows}
 
 
 def _floats(table: pa.Table, name: str) -> Floats:

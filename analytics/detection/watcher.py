@@ -1,8 +1,8 @@
 """The loop of `otel-attrib watch`, one step at a time: count what ended, judge it, ask why.
 
-Everything is learned from the store when it starts and once an hour, so nothing has to be kept between
-runs. A second is judged when it is LAG_S old, because spans come in batches. The store may fail at any
-step: the step raises, and the next one takes up where the last that worked ended.
+Everything is learned from the store when it starts, once an hour and when a service is new, so nothing has
+to be kept between runs. A second is judged when it is LAG_S old, because spans come in batches. The store
+may fail at any step: the step raises, and the next one takes up where the last that worked ended.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from math import inf
 
-from otel_attrib.analytics.detection.counts import Bins, Series, fetch_bins, fetch_limits
+from otel_attrib.analytics.detection.counts import Bins, Series, fetch_bins, fetch_limits, fetch_series
 from otel_attrib.analytics.detection.detector import QUIET_S, Detector
 from otel_attrib.analytics.detection.incident import (
     AGAIN_S,
@@ -36,6 +36,7 @@ __all__ = ["LAG_S", "Judged", "Watcher"]
 LAG_S = 6
 HOUR_S, DAY_S = 3600, 86_400
 LEARN_EVERY_S = 3600.0
+NEWCOMERS_EVERY_S = 60.0
 EARLIER_DAYS = 7
 BACKLOG_S = 900.0  # what is caught up with after the store was away; the rest is skipped
 BACKING = 20.0  # expected exceedances that a series' own baseline rate is set against
@@ -73,6 +74,8 @@ class Watcher:
     again_s: tuple[float, ...] = AGAIN_S
     backlog_s: float = BACKLOG_S
     learned_at: float = 0.0
+    looked_at: float = 0.0
+    passed_over: set[Series] = field(default_factory=set)
 
     def learn(self, now: float) -> None:
         """Fit limits, rates and dispersion to the time up to `now` (seconds since 1970)."""
@@ -114,7 +117,7 @@ class Watcher:
 
     def step(self, now: float) -> list[Judged]:
         """Count what ended since the last step, and return what there is to say about it."""
-        if not self.incidents and now - self.learned_at >= LEARN_EVERY_S:
+        if not self.incidents and (now - self.learned_at >= LEARN_EVERY_S or self._newcomers(now)):
             self.learn(now)
         end = int(now) - self.lag_s
         start = max(self.until, end - int(self.backlog_s))
@@ -125,6 +128,21 @@ class Watcher:
         over = [series for series in self.detectors if self._feed(series, counted, window)]
         self.until = end
         return list(self._judge(now, over))
+
+    def _newcomers(self, now: float) -> bool:
+        """Return whether a service and model came that nothing was learned of; asked once a minute.
+
+        What has requests and not the metric is passed over until the hour is up.
+        """
+        if now - max(self.looked_at, self.learned_at) < NEWCOMERS_EVERY_S:
+            return False
+        self.looked_at = now
+        end = int(now) - self.lag_s
+        window = Window(time_of(end) - self.before, time_of(end))
+        unknown = fetch_series(self.store, window, self.where, LEAST_ROWS) - set(self.detectors)
+        new = unknown - self.passed_over
+        self.passed_over = unknown
+        return bool(new)
 
     def _feed(self, series: Series, counted: dict[Series, Bins], window: Window) -> bool:
         """Give a detector its bins; return whether its incident ended with them."""

@@ -40,6 +40,7 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Fault], None]:
         grid = LimitGrid(("m",), 1, np.ones(320))
         monkeypatch.setattr(watching, "fetch_limits", lambda *_: grid)
         monkeypatch.setattr(watching, "fetch_bins", lambda *asked: fetch(fault, asked[2]))
+        monkeypatch.setattr(watching, "fetch_series", lambda *_: {SERIES})
 
     return put
 
@@ -128,3 +129,19 @@ def test_too_few_rows_are_not_watched(counts: Callable[[Fault], None], monkeypat
     watch.learn(START)
 
     assert {} == watch.detectors
+
+
+def test_a_new_service_is_learned_within_a_minute(
+    counts: Callable[[Fault], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came after the start is learned a minute later, and what cannot be is not tried again."""
+    counts(lambda second: np.ones(second.size))
+    watch = Watcher(None, answering(50.0), METRICS["ttft"], 0.99, lag_s=0)  # type: ignore[arg-type]
+    watch.learn(START)
+    learned: list[float] = []
+    monkeypatch.setattr(Watcher, "learn", lambda self, now: learned.append(now))
+    monkeypatch.setattr(watching, "fetch_series", lambda *_: {SERIES, ("new", "m")})
+    for at in range(10, 600, 10):
+        watch.step(START + at)
+
+    assert [START + 60] == learned

@@ -11,14 +11,18 @@ from otel_attrib.analytics.alerting.found import found_in
 from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION
 from otel_attrib.analytics.alerting.making import Maker
 from otel_attrib.analytics.alerting.watches import Watch
-from otel_attrib.analytics.detection.incident import LASTING, OPEN, OVER
+from otel_attrib.analytics.detection.incident import LASTING, OPEN, OVER, SMALL
 from otel_attrib.analytics.detection.watcher import Judged
+from otel_attrib.analytics.verdict import INSUFFICIENT, NO_REGRESSION
 from otel_attrib.schema.reports import ReportRow
 
-__all__ = ["Regressions"]
+__all__ = ["FOUND_AGAIN_S", "Regressions"]
 
 FOUND_AGAIN_S = 300.0
 """An incident from before a restart that is not seen again for so long is over."""
+
+HELD_S = 20.0
+"""How long an alarm waits for an answer before it is told without one."""
 
 Keep = Callable[[ReportRow], None]
 
@@ -65,9 +69,16 @@ class Regressions:
         return replace(row, incident=self.names.get(row.incident, row.incident))
 
     def _alert(self, judged: Judged, row: ReportRow, known: Alert | None) -> Alert | None:
-        """Return the alert as it is now; a rise too small to matter raises none, and changes none."""
-        if row.state != OPEN and known is None:
+        """Return the alert as it is now.
+
+        A rise too small to matter raises none, and ends one when that is sure; one of which nothing can be
+        said yet is not told in its first seconds.
+        """
+        word, age = judged.report.verdict.word, row.time.timestamp() - judged.incident.alarm.time
+        if known is None and (row.state != OPEN or (word == INSUFFICIENT and age < HELD_S)):
             return None
+        if known and row.state == SMALL and word == NO_REGRESSION:
+            return known.ended(row.time)
         over = row.state in (OVER, LASTING)
         alert = known
         if row.state == OPEN or (over and judged.report.verdict.word in SAID):

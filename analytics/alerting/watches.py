@@ -18,7 +18,7 @@ from otel_attrib.schema.store import Store
 
 __all__ = ["AGAIN_S", "Watch", "watches"]
 
-AGAIN_S = (5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 900.0, 1800.0)
+AGAIN_S = (5.0, 10.0, 15.0, 21.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 900.0, 1800.0)
 """After how long an incident is judged again: every few seconds until there are rows enough to say why."""
 
 RELEARN_S = (60.0, 180.0, 600.0, 1800.0)

@@ -92,7 +92,9 @@ def _dimensions(row: dict[str, Any]) -> list[str]:
 
 def _sizes(row: dict[str, Any]) -> list[str]:
     names = ("prompt_tokens", "cached_tokens", "output_tokens", "preemptions", "prefill_chunks")
-    return [f"{name.replace('_', ' ')} {row[name]:,}" for name in names if row[name] is not None]
+    told = [f"{name.replace('_', ' ')} {row[name]:,}" for name in names if row[name] is not None]
+    weight = row.get("weight") or 1
+    return [*told, *([f"stands for {weight:,} requests"] if weight > 1 else [])]
 
 
 def _ending(row: dict[str, Any]) -> list[str]:

@@ -174,3 +174,11 @@ def test_many_log_lines(run: Run, store: Store) -> None:
     assert 12 == sum(" INFO   line " in line for line in lines)
     assert "  and 8 more (--json has them)" in lines
     assert [] == [line for line in lines if len(line) > 80]
+
+
+def test_a_request_that_stands_for_others(run: Run, store: Store) -> None:
+    """Where others like it were sampled away the request says for how many; for itself alone it is silent."""
+    insert(store, "requests", [request(trace_id="ab" * 16, span_id="ab" * 8, request_id="cmpl-w", weight=10)])
+
+    assert "stands for 10 requests" in run("trace", "cmpl-w")
+    assert "stands for" not in run("trace", TRACE)

@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "         otel-attrib requests --order newest --above 500 --limit 100 --json"
     )
     parser.add_argument("--metric", choices=METRICS, default="ttft", help="which latency (ttft)")
-    parser.add_argument("--window", default="15m", metavar="WINDOW", help="the span: 1h, or FROM..TO (15m)")
+    parser.add_argument(
+        "--window", "--last", default="15m", metavar="WINDOW", help="the span: 1h, or FROM..TO (15m)"
+    )
     parser.add_argument("--order", choices=("slowest", "newest"), default="slowest", help="first (slowest)")
     parser.add_argument("--above", type=float, metavar="MS", help="at least so slow")
     parser.add_argument("--below", type=float, metavar="MS", help="less slow than that")

@@ -19,9 +19,9 @@ export function percent(share: number): string {
   return `${Math.round(100 * share) + 0} %`;
 }
 
+// To a hundredth of a percent, and never 100 % of what lacks something.
 export function fine(share: number): string {
-  const shown = 100 * share;
-  return `${shown >= 99.995 ? "100" : shown.toFixed(shown >= 10 ? 2 : 2)} %`;
+  return share >= 1 ? "100 %" : `${Math.min(99.99, 100 * share).toFixed(2)} %`;
 }
 
 export function probability(p: number): string {

@@ -18,9 +18,9 @@ def test_what_is_drawn_is_what_the_service_counted(page: Page, site: Site) -> No
     told = site.api("heatmap", **site.range, where="service=model-fleet")
     page.goto(site.link(**site.range, where="service=model-fleet"))
     page.get_by_role("button", name="Table").click()
-    rows = (
-        page.get_by_role("region", name="The numbers of the heat map").locator("tbody tr").all_inner_texts()
-    )
+    table = page.get_by_role("region", name="The numbers of the heat map").locator("tbody tr")
+    expect(table).to_have_count(len(told["times"]))
+    rows = table.all_inner_texts()
     shown = {row.split("\t")[0].removesuffix(" deploy v2"): row.split("\t")[1:3] for row in rows}
     counts = dict.fromkeys(range(len(told["times"])), 0)
     for column, _, n in told["cells"]:

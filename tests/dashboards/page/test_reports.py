@@ -43,7 +43,7 @@ def test_objectives_are_the_services(page: Page, site: Site) -> None:
     page.goto(site.link("slo"))
     for item in told.values():
         row = page.get_by_role("row").filter(has_text=item["title"]).first
-        expect(row).to_contain_text(f"{100 * item['attained']:.2f} %")
+        expect(row).to_contain_text("100 %" if item["attained"] == 1 else f"{100 * item['attained']:.2f} %")
     smooth = page.get_by_role("row").filter(has_text="Fleet, first token and each after it")
     expect(smooth).to_contain_text("joint" if told["fleet-smooth"]["joint"] else "worst of each")
     expect(smooth).to_contain_text("overspent")

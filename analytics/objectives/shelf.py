@@ -1,7 +1,7 @@
 """The objectives of the setting `slo`, read again when a file of it has changed.
 
 What was read last stays in force while a file is broken: an objective that vanishes because of a typing error
-would go unnoticed. The fault is logged once, and the service's status tells it.
+would go unnoticed. The fault is logged once, and GET /api/v1/slo tells it.
 """
 
 import logging

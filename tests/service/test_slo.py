@@ -1,6 +1,7 @@
 """/slo, /slo/{name} and /slo/derive: the command's JSON, a caller's tenants, and counts that are kept."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -152,11 +153,26 @@ def test_without_objectives_the_list_is_empty(store: Store, make_api: Callable[.
 
 
 def test_a_file_that_cannot_be_read_is_told(
-    store: Store, tmp_path: Path, make_api: Callable[..., Any]
+    store: Store, tmp_path: Path, tokens: Path, make_api: Callable[..., Any]
 ) -> None:
-    """As a problem with the line."""
+    """As a problem with the line, to callers of all tenants; others learn nothing of what stands in it."""
     (tmp_path / "slo.yaml").write_text("a: 1\n")
-    answer = make_api(store, slo=str(tmp_path / "slo.yaml")).get("/slo")
+    api = make_api(store, slo=str(tmp_path / "slo.yaml"), tokens=str(tokens))
+    answer, scoped = api.get("/slo", "all"), api.get("/slo", "acme")
 
     assert "application/problem+json" == answer.headers["content-type"]
     assert f"{tmp_path}/slo.yaml:1: no field 'a' here" in answer.json()["detail"]
+    assert "the objectives cannot be read; whoever runs the service sees why" == scoped.json()["detail"]
+
+
+def test_a_file_that_breaks_leaves_its_objectives_and_says_so(guarded: Any, file: Path) -> None:
+    """The objectives stay in force, and `fault` tells callers of all tenants what is wrong."""
+    before = guarded.get(f"/slo?at={AT}", "all").json()
+    assert "fault" not in before
+    file.write_text(FILE + "a: [")
+    os.utime(file, (0, 0))
+
+    broken = guarded.get("/slo?at=2026-05-01T13:00:01Z", "all").json()
+    assert before["items"] == broken["items"]
+    assert broken["fault"].startswith(f"{file}:")
+    assert "fault" not in guarded.get("/slo?at=2026-05-01T13:00:01Z", "acme").json()

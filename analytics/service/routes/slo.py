@@ -20,7 +20,7 @@ from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Caller, Reader
 from otel_attrib.analytics.service.describe import ONE
 from otel_attrib.analytics.service.parameters import At, Metric, Where
-from otel_attrib.errors import NotFound
+from otel_attrib.errors import DataError, NotFound
 
 __all__ = ["objectives_for", "router"]
 
@@ -31,12 +31,24 @@ Name = Annotated[str, Path(min_length=1, max_length=255, description="Of an obje
 
 
 def objectives_for(request: Request, caller: Caller) -> tuple[Objective, ...]:
-    """Return the objectives of setting `slo` that the caller sees, each on the caller's requests."""
+    """Return the objectives of setting `slo` that the caller sees, each on the caller's requests.
+
+    What is wrong with a file is for callers of all tenants: it may name another's objective.
+    """
+    try:
+        return in_scope(_shelf(request).objectives(), caller.tenants)
+    except DataError as fault:
+        if caller.tenants:
+            raise DataError("the objectives cannot be read; whoever runs the service sees why") from fault
+        raise
+
+
+def _shelf(request: Request) -> Shelf:
     state = request.app.state
     if not hasattr(state, "shelf"):
         state.shelf, state.ledgers = Shelf(state.settings.slo), Ledgers()
     shelf: Shelf = state.shelf
-    return in_scope(shelf.objectives(), caller.tenants)
+    return shelf
 
 
 @router.get("/slo", operation_id="slo", summary="Where every objective stands")
@@ -44,11 +56,13 @@ async def slo(request: Request, ask: Asks, caller: Reader, at: At = "now") -> Re
     """Attainment, budget left, burn rates and state of each; `items` is empty without setting `slo`.
 
     Counts are exact up to the last whole minute; a request stored later than half an hour after it arrived is
-    in them within the hour.
+    in them within the hour. `fault` is there while a file is broken: what was read before it stays in force.
     """
     objectives = objectives_for(request, caller)
     ledgers: Ledgers = request.app.state.ledgers
-    return await ask.told(lambda store: ask_slo(store, ledgers, objectives, at), KEPT_SECONDS)
+    broken = _shelf(request).fault
+    fault = {"fault": broken} if broken and not caller.tenants else {}
+    return await ask.told(lambda store: ask_slo(store, ledgers, objectives, at) | fault, KEPT_SECONDS)
 
 
 @router.get("/slo/derive", operation_id="slo_derive", summary="What could be promised, from the last days")

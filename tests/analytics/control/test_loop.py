@@ -1,5 +1,7 @@
 """The loop over a real store: what is observed, decided, kept, and in force afterwards."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +17,7 @@ from otel_attrib.analytics.filters import parse_filter
 from otel_attrib.analytics.objectives import Limit, Objective
 from otel_attrib.config import Settings
 from otel_attrib.errors import StoreError
-from otel_attrib.schema.decisions import decision_into_store, decision_rows
+from otel_attrib.schema.decisions import DecisionRow, decision_into_store, decision_rows
 from otel_attrib.schema.store import Store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -158,3 +160,19 @@ def test_the_loop_begins_only_where_it_is_asked_for() -> None:
     idle.stop(1)
 
     assert [False, False, True] == on
+
+
+def test_the_loop_runs_by_itself(store: Store) -> None:
+    """Started, the loop judges the period that is now, keeps its decision, and ends when stopped."""
+    loop = ThresholdLoop(lambda: store, lambda: [CHAT], decision_into_store, RULE, every_s=0.02)
+    loop.start()
+    begun = time.monotonic()
+    rows: list[DecisionRow] = []
+    while not rows and time.monotonic() - begun < 15:
+        now = datetime.now(UTC)
+        rows = decision_rows(store, now - timedelta(minutes=5), now)
+    loop.stop(10)
+    store.command("TRUNCATE TABLE threshold_decisions")
+
+    assert "not enough data" == rows[0].word
+    assert not any(thread.name == "thresholds" for thread in threading.enumerate())

@@ -5,7 +5,17 @@ docs/alerts.md and docs/runbooks/ are held to this table by tests.
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "LATENCY_REGRESSION", "SLO_BURN_PAGE", "SLO_BURN_TICKET", "TEST", "Kind"]
+__all__ = [
+    "GRAFANA",
+    "KINDS",
+    "LATENCY_REGRESSION",
+    "NATIVE",
+    "PROMETHEUS",
+    "SLO_BURN_PAGE",
+    "SLO_BURN_TICKET",
+    "TEST",
+    "Kind",
+]
 
 NATIVE, PROMETHEUS, GRAFANA = "native", "prometheus", "grafana"
 

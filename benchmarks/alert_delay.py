@@ -4,7 +4,8 @@ For each case a real `otel-attrib up` with an embedded store of its own and a re
 receiver; a model fleet streams its baseline at once and what happens second by second over OTLP. The fault
 begins some seconds into the window. Measured is the time from the fault's beginning to the first alert that
 reaches the receiver, whatever it says, and to the first that blames the layer at fault before any other;
-where nothing of a layer broke (longer prompts, or nothing at all) no alert may blame one. Everything shares the machine's cores.
+where nothing of a layer broke (longer prompts, or nothing at all) no alert may blame one. Everything shares the
+machine's cores.
 
     python benchmarks/alert_delay.py --json alert_delay.json
     python benchmarks/alert_delay.py --only cpu-hog
@@ -25,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.alert_path import (
     ALERTMANAGER,
     Notice,
+    Receiver,
     Stream,
     alertmanager,
     as_dict,

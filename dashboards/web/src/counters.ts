@@ -132,7 +132,7 @@ function sentence(headline: string | undefined): string {
 function held(trace: Trace): string {
   const told = trace.evidence;
   if (!told) return "";
-  return `Usual: ${told.earlier} earlier requests like it on the same cards. Beside: ${told.engines} other engines of the model then. Clocks: ${[...new Set(Object.values(told.clocks))].join("; ") || "unknown"}.`;
+  return `Usual: ${told.earlier} earlier request${told.earlier === 1 ? "" : "s"} like it on the same cards. Beside: ${told.engines} other engine${told.engines === 1 ? "" : "s"} of the model then. Clocks: ${[...new Set(Object.values(told.clocks))].join("; ") || "unknown"}.`;
 }
 
 function nothing(trace: Trace): string {

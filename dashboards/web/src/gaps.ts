@@ -27,11 +27,17 @@ export function gaps(trace: Trace, placed: Placed, signal: AbortSignal): { node:
   append(node, [box, table(told)]);
   const points = ordered.length ? atTokens(ordered, trace.ttft_us / 1000) : told.map((gap, at) => [at + 0.5, gap] as [number, number]);
   const domain = ordered.length ? placed.domain : (): Domain => [0, told.length];
+  const later = el("p", { class: "dim", hidden: true }, "All of them come after the stretch shown: choose the whole request.");
+  box.after(later);
   let drawn: ReturnType<typeof chart> | null = null;
-  return {
-    node,
-    again: () => (drawn ? drawn.again() : (drawn = chart(box, () => option(points, { domain, place: placed.place }), signal))),
-  };
+  return { node, again };
+
+  function again(): void {
+    later.hidden = points.some(([at]) => at <= domain()[1]);
+    box.hidden = !later.hidden;
+    if (drawn) drawn.again();
+    else drawn = chart(box, () => option(points, { domain, place: placed.place }), signal);
+  }
 }
 
 function atTokens(gaps: number[], first: number): [number, number][] {

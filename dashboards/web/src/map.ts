@@ -45,13 +45,13 @@ export class MapView {
   constructor() {
     const { signal } = this.stop;
     this.live = new LiveSwitch(() => this.renew(), signal);
-    this.controls = new Controls(signal, this.live.node);
+    this.controls = new Controls(signal);
     const tabled = el("button", { type: "button", "aria-expanded": "false", onclick: () => this.toggle(tabled) }, "Table");
     const box = el("div", { class: "chart heat" }, this.canvas, this.picking.node, this.over);
     fill(
       this.node,
       this.controls.node,
-      el("section", { class: "card", "aria-label": "Latency heat map" }, el("div", { class: "row title" }, this.summary, el("span", { class: "push row" }, this.brush, tabled)), box, this.legend(), this.table),
+      el("section", { class: "card", "aria-label": "Latency heat map" }, el("div", { class: "row title" }, this.summary, el("span", { class: "push row" }, this.live.node, this.brush, tabled)), box, this.legend(), this.table),
       this.answer,
       this.rows,
     );

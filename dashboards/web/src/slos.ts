@@ -94,7 +94,7 @@ function budget(left: number | null): Child {
 
 function burns(each: Objective): HTMLElement {
   const told = each.burn.filter((burn) => burn.rate !== null);
-  return el("span", { class: "burns" }, told.length ? told.map((burn) => el("span", { class: burn.rate! > 1 ? "burn over" : "burn" }, el("span", { class: "dim" }, `${duration(burn.window_s)} `), `${digits(burn.rate!)}×`)) : "–");
+  return el("span", { class: "burns" }, told.length ? told.map((burn) => el("span", { class: burn.rate! > 1 ? "burn fast" : "burn" }, el("span", { class: "dim" }, `${duration(burn.window_s)} `), `${digits(burn.rate!)}×`)) : "–");
 }
 
 function percent1(share: number): string {
@@ -139,7 +139,7 @@ export class SloView {
         { class: "card" },
         el("h2", { tabindex: -1 }, each.title || each.name),
         table([each]),
-        el("p", { class: "dim" }, `${count(each.good)} of ${count(each.total)} requests were good: they met ${each.joint ? "every limit" : "the limit"} and did not fail.`),
+        el("p", { class: "dim after" }, `${count(each.good)} of ${count(each.total)} requests were good: they met ${each.joint ? "every limit" : "the limit"} and did not fail.`),
         history.length ? [el("h3", null, "Good requests over time"), box, historyTable(each)] : el("p", { class: "dim" }, "No request of this objective is stored in its window."),
         el("p", { class: "row" }, el("a", { href: href("", { metric, where: words, last: "1h" }) }, "Latency of these requests"), el("a", { href: "#/slo" }, "All objectives")),
       ),
@@ -153,7 +153,7 @@ function lines(each: Objective, history: NonNullable<Objective["history"]>): Opt
   const low = Math.min(100 * each.target, ...shares.map(([, share]) => share!));
   return {
     grid: place({ left: 58, right: 14, top: 10, bottom: 26 }),
-    xAxis: { type: "time", ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (time: number) => (each.window_s > 172_800 ? day(new Date(time)).slice(5) : clock(new Date(time), false)) } },
+    xAxis: { type: "time", min: Date.parse(each.history![0]!.time), max: Date.now(), ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (time: number) => (each.window_s > 172_800 ? day(new Date(time)).slice(5) : clock(new Date(time), false)) } },
     yAxis: { type: "value", min: Math.max(0, low - (100 - low) * 0.15), max: 100, splitNumber: 3, ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (share: number) => `${digits(share)} %` } },
     series: [
       {

@@ -11,7 +11,7 @@ import type { Route } from "./route";
 import { busy, trouble } from "./says";
 import { number, Waterfall, type Domain } from "./waterfall";
 
-const SMALL = 0.25; // of E2E: below it the first token is shown alone
+const SMALL = 0.05; // of E2E: below it the first token is shown alone
 
 export class TraceView {
   readonly node = el("div", { class: "view" });

@@ -1,7 +1,7 @@
 // What is watched: latency, range and filters, as controls and as words of the address.
 import { cancelled, get } from "./api";
 import type { Metric, Quantiles } from "./bodies";
-import { el, fill, type Child } from "./element";
+import { el, fill } from "./element";
 import { rfc3339, seconds } from "./moment";
 import { go, href } from "./route";
 import { DEFINITIONS, METRICS, quantileTitle } from "./word";
@@ -66,10 +66,7 @@ export class Controls {
   private params = new URLSearchParams();
   private known = "";
 
-  constructor(
-    private readonly signal: AbortSignal,
-    live: Child,
-  ) {
+  constructor(private readonly signal: AbortSignal) {
     const add = (event: Event): void => {
       event.preventDefault();
       if (this.field.value.includes("=")) this.to({ where: [...this.params.getAll("where"), this.field.value.trim()] });
@@ -83,7 +80,6 @@ export class Controls {
       [...this.choosers].map(([name, select]) => label(name, select.id, select)),
       el("form", { class: "field", onsubmit: add }, el("label", { for: "where" }, "where"), this.field),
       this.chips,
-      el("span", { class: "push" }, live),
     );
   }
 

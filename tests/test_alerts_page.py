@@ -70,8 +70,8 @@ def test_every_annotation() -> None:
     """Each annotation that the code writes is in the table."""
     code = "".join((ROOT / "analytics/alerting" / name).read_text() for name in ("found.py", "making.py"))
     written = set(
-        "summary verdict layers evidence_for evidence_against who would_decide exemplars burn related description"
-        " report_url trace_url objective_url dashboard_url runbook_url".split()
+        "summary verdict layers evidence_for evidence_against who would_decide exemplars burn related"
+        " description report_url trace_url objective_url dashboard_url runbook_url".split()
     )
 
     assert written == named(section("Annotations"))

@@ -235,7 +235,12 @@ def _samples(now: datetime) -> pa.Table:
     times = [now - timedelta(seconds=second) for second in range(1800, 0, -1)]
     rows: dict[str, list[Any]] = {name: [] for name in ("time", "metric", "device", "attributes", "value")}
     for number, time in enumerate(times):
-        clock = ("hw.gpu.clock.graphics", "0", [], 1700.0 - (400.0 if number >= 900 else 0.0))
+        clock: tuple[str, str, list[tuple[str, str]], float] = (
+            "hw.gpu.clock.graphics",
+            "0",
+            [],
+            1700.0 - (400.0 if number >= 900 else 0.0),
+        )
         sent = [
             ("otel_attrib.tcp.retransmits", "", [("tenant", tenant)], float(number))
             for tenant in ("acme", "zen")

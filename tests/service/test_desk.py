@@ -133,7 +133,11 @@ def test_one_who_stays_keeps_the_question(make_desk: Any) -> None:
 
     async def two() -> Any:
         desk = make_desk()
-        question: Callable[[Store], Any] = lambda _: time.sleep(0.2) or "answer"  # noqa: E731
+
+        def question(_: Store) -> str:
+            time.sleep(0.2)
+            return "answer"
+
         leaver = asyncio.ensure_future(one(desk, question, "key"))
         stayer = asyncio.ensure_future(one(desk, question, "key"))
         await asyncio.sleep(0.05)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from otel_attrib.analytics.service.caller import Caller
+from otel_attrib.analytics.service.caller import ROLES, Caller
 from otel_attrib.analytics.service.door import Door, is_loopback
 from otel_attrib.analytics.service.problem import Forbidden, Unauthorized
 from otel_attrib.analytics.service.tokens import Token, hash_of, new_token, read_tokens, write_tokens
@@ -54,7 +54,7 @@ def test_a_change_is_seen_at_once(tmp_path: Path) -> None:
     path = tmp_path / "tokens.toml"
     write_tokens(path, [Token("a", hash_of("one"), "read")])
     door = Door(Settings(tokens=str(path)))
-    seen = [door.caller("one").role]
+    seen: list[object] = [door.caller("one").role]
     write_tokens(path, [Token("a", hash_of("one"), "admin"), Token("b", hash_of("two"), "read", ("x",))])
     seen += [door.caller("one").role, door.caller("two").tenants]
     path.write_text("this is [no TOML")
@@ -125,10 +125,7 @@ def test_tokens_cannot_be_guessed() -> None:
 
 def test_roles_include_those_below() -> None:
     """admin may write and read, write may read, read may read."""
-    may = {
-        role: [Caller("x", role).may(each) for each in ("read", "write", "admin")]
-        for role in ("read", "write", "admin")
-    }  # type: ignore[arg-type] # literals
+    may = {role: [Caller("x", role).may(each) for each in ROLES] for role in ROLES}
 
     assert {"read": [True, False, False], "write": [True, True, False], "admin": [True] * 3} == may
 

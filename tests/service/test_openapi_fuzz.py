@@ -53,7 +53,7 @@ def test_no_server_error(api: Api, path: str, method: str) -> None:
         phases=(Phase.explicit, Phase.generate),
         suppress_health_check=list(HealthCheck),
     )
-    @schemathesis_given(operation)
+    @schemathesis_given(operation)  # type: ignore[untyped-decorator] # schemathesis has no types here
     def answered(case: Any) -> None:
         call = case.as_transport_kwargs(base_url="http://127.0.0.1:8080")
         words = {name: call[name] for name in ("params", "headers", "json", "content") if call.get(name)}

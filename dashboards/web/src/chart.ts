@@ -14,6 +14,7 @@ export function chart(box: HTMLElement, option: () => Option, signal: AbortSigna
   const drawn: EChartsType = init(box, null, { renderer: "canvas" });
   const again = (): void => drawn.setOption({ ...option(), animation: false, useUTC: true }, { notMerge: true });
   const size = new ResizeObserver(() => {
+    if (drawn.getWidth() === box.clientWidth && drawn.getHeight() === box.clientHeight) return;
     drawn.resize();
     again();
   });

@@ -28,6 +28,7 @@ __all__ = ["Desk", "Flight", "Question"]
 
 Question = Callable[[Store, Progress], Any]
 _ANSWERS_AT_MOST = 256
+_GRACE_SECONDS = 1.0
 
 
 class Flight:
@@ -41,6 +42,7 @@ class Flight:
         self.until = 0.0
         self.waiters = 0
         self.ended = False
+        self.renewal: Flight | None = None
 
     async def landed(self) -> Any:
         """The answer; that one of those who wait is cancelled does not take it from the others."""
@@ -70,9 +72,11 @@ class Desk:
     def asked(self, question: Question, key: Hashable, kept: float) -> Iterator[Flight]:
         """The flight of `question`, shared under a `key` with who asks the same until `kept` s after its end.
 
-        Leaving before the answer is there calls the question off, unless somebody else waits for it.
+        For one second more (`kept` if that is less) the old answer is given while it is asked anew, so that
+        nobody waits for what many ask all the time. Leaving before the answer is there calls the question
+        off, unless somebody else waits for it.
         """
-        flight = self._joined(key) or self._begun(question, key, kept)
+        flight = self._joined(question, key, kept) or self._begun(question, key, kept)
         flight.waiters += 1
         try:
             yield flight
@@ -88,30 +92,48 @@ class Desk:
         if self._bounded is not None:
             self._bounded.close()
 
-    def _joined(self, key: Hashable) -> Flight | None:
+    def _joined(self, question: Question, key: Hashable, kept: float) -> Flight | None:
         known = self._flights.get(key) if key is not None else None
-        if known is None or (known.answer.done() and known.until <= time.monotonic()):
-            return None
-        self._meters.shared.labels("kept" if known.answer.done() else "joined").inc()
+        if known is not None and known.answer.done():
+            known = self._renewed(known, question, key, kept)
+        if known is not None:
+            self._meters.shared.labels("kept" if known.answer.done() else "joined").inc()
         return known
 
-    def _begun(self, question: Question, key: Hashable, kept: float) -> Flight:
+    def _renewed(self, known: Flight, question: Question, key: Hashable, kept: float) -> Flight | None:
+        """The flight whose answer counts now: the known one, or none, or the one that renews it."""
+        now = time.monotonic()
+        if now < known.until:
+            return known
+        if now >= known.until + min(kept, _GRACE_SECONDS):
+            return known.renewal
+        if known.renewal is None:
+            try:
+                known.renewal = self._begun(question, key, kept, known)
+            except TooBusy:
+                return None
+        return known
+
+    def _begun(self, question: Question, key: Hashable, kept: float, renewed: Flight | None = None) -> Flight:
         if self._open >= self._most:
             self._meters.refused.inc()
             raise TooBusy(f"{self._open} questions are being answered or wait: ask again in a second")
         flight = Flight()
         flight.answer = asyncio.wrap_future(self._submitted(flight, question))
-        if key is not None:
+        if key is not None and renewed is None:
             self._flights[key] = flight
         flight.answer.add_done_callback(partial(self._landed, flight, key, kept))
         return flight
 
     def _submitted(self, flight: Flight, question: Question) -> "Future[Any]":
+        # In the context of who asks: lines of the log carry its trace.
+        try:
+            running = self._pool.submit(copy_context().run, self._run, flight, question)
+        except RuntimeError as closed:
+            raise StoreError("the service is stopping") from closed
         with self._lock:
             self._open += 1
         self._meters.waiting.inc()
-        # In the context of who asks: lines of the log carry its trace.
-        running = self._pool.submit(copy_context().run, self._run, flight, question)
         running.add_done_callback(self._over)
         return running
 
@@ -142,6 +164,8 @@ class Desk:
             return
         now = time.monotonic()
         flight.until = now + kept
+        if key is not None:
+            self._flights[key] = flight
         if len(self._flights) > _ANSWERS_AT_MOST:
             over = [name for name, each in self._flights.items() if each.answer.done() and each.until <= now]
             for name in over:
@@ -156,5 +180,8 @@ class Desk:
             self._killer.submit(flight.course.end)
 
     def _forget(self, flight: Flight, key: Hashable) -> None:
-        if self._flights.get(key) is flight:
+        known = self._flights.get(key)
+        if known is flight:
             del self._flights[key]
+        elif known is not None and known.renewal is flight:
+            known.renewal = None

@@ -66,11 +66,47 @@ def test_the_same_question_is_asked_once(make_desk: Any, meters: Meters) -> None
         desk = make_desk()
         first = await asyncio.gather(*(one(desk, question, "same", 0.2) for _ in range(50)))
         soon = await one(desk, question, "same", 0.2)
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.5)
         return [*first, soon, await one(desk, question, "same", 0.2), await one(desk, question, "other")]
 
     assert [1] * 51 + [2, 3] == asyncio.run(everybody())
     assert (49, 1) == (value(meters, "shared_total", how="joined"), value(meters, "shared_total", how="kept"))
+
+
+def test_an_answer_is_renewed_beside_those_who_ask(make_desk: Any) -> None:
+    """Just after its time the old answer is given at once while it is asked anew, once; then the new one."""
+    asked: list[int] = []
+
+    def question(_: Store) -> int:
+        asked.append(1)
+        time.sleep(0.1)
+        return len(asked)
+
+    async def steadily() -> tuple[list[int], float, int]:
+        desk = make_desk()
+        first = await one(desk, question, "same", 0.3)
+        await asyncio.sleep(0.35)
+        began = time.perf_counter()
+        old = await asyncio.gather(*(one(desk, question, "same", 0.3) for _ in range(20)))
+        took = time.perf_counter() - began
+        await asyncio.sleep(0.2)
+        return [first, *old], took, await one(desk, question, "same", 0.3)
+
+    answers, took, new = asyncio.run(steadily())
+    assert ([1] * 21, 2, 2) == (answers, new, len(asked))
+    assert took < 0.1  # nobody waited for the new one
+
+
+def test_a_desk_that_is_closed(make_desk: Any) -> None:
+    """A question that comes while the service stops is a fault of the store, not of ours."""
+
+    async def late() -> None:
+        desk = make_desk()
+        desk.close()
+        await one(desk, lambda _: True)
+
+    with pytest.raises(StoreError, match="stopping"):
+        asyncio.run(late())
 
 
 def test_a_failure_is_not_kept(make_desk: Any) -> None:

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="needs playwright (group dev)")
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.dashboards.page.page_site import Site, run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or "/usr/bin/chromium"
@@ -31,6 +31,8 @@ SCENARIO = (
     "--set=windows.current=150",
     "--set=sensors.timeline=true",
 )
+PATIENCE_MS = 30_000  # on a machine that others use as well
+expect.set_options(timeout=PATIENCE_MS)
 SLO = Path(__file__).with_name("objectives.yaml")
 
 
@@ -110,7 +112,7 @@ def browser(site: Site) -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser's profile of its own."""
     found = browser.new_context(viewport={"width": 1360, "height": 900}, color_scheme="light")
-    found.set_default_timeout(30_000)
+    found.set_default_timeout(PATIENCE_MS)
     yield found
     found.close()
 

@@ -35,7 +35,7 @@ def view(request: pytest.FixtureRequest, known: Page, site: Site, why: dict[str,
 
 
 def test_every_view(view: Page) -> None:
-    """In the light and in the dark every text has 4.5 : 1 (large 3 : 1), every control a name, all fits 375 px.
+    """Light and dark, every text has 4.5 : 1 (large 3 : 1), every control a name, and all fits 375 px.
 
     Wide tables scroll by themselves.
     """

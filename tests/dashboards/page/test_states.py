@@ -156,11 +156,8 @@ def test_a_slow_answer_is_waited_for_in_words(page: Page, site: Site) -> None:
 def test_names_are_text(page: Page, site: Site) -> None:
     """Whatever a store holds is shown as it is and never becomes part of the page."""
     bad = "<img src=x onerror=alert(1)>"
-    item = site.api("requests", **site.range, limit=1)["items"][0] | {
-        "model": bad,
-        "tenant": bad,
-        "node": bad,
-    }
+    item = site.api("requests", **site.range, limit=1)["items"][0]
+    item |= {"model": bad, "tenant": bad, "node": bad}
     page.route("**/api/v1/requests?*", lambda route: route.fulfill(json={"items": [item], "next": None}))
     page.goto(site.link(**site.range, rows=site.window))
     expect(page.get_by_role("cell", name=bad)).to_have_count(3)

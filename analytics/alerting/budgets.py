@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from otel_attrib.analytics.alerting.alert import Alert
 from otel_attrib.analytics.alerting.board import Board
 from otel_attrib.analytics.alerting.burning import Burning, Burns
+from otel_attrib.analytics.alerting.earlier import ended_row
 from otel_attrib.analytics.alerting.explaining import explain_soon
 from otel_attrib.analytics.alerting.found import Found, found_in
 from otel_attrib.analytics.alerting.kinds import SLO_BURN_PAGE, SLO_BURN_TICKET
@@ -104,6 +105,7 @@ class Budgets:
         for (name, severity), starts in self.since.items():
             known = self.board.get(burn_incident(name, severity, starts))
             if known:
+                self.keep(ended_row(known.ended(at)))
                 self.board.put(known.ended(at))
         self.since.clear()
 

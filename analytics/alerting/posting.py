@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit, urlunsplit
-from urllib.request import OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from otel_attrib import __version__
 from otel_attrib.errors import UsageError
@@ -79,17 +79,36 @@ class Address:
         headers = {"Content-Type": "application/json", "User-Agent": AGENT, **self.headers, **(more or {})}
         try:
             with self._opener().open(Request(url, body, headers), timeout=timeout_s) as answer:
-                return Answer(answer.status, answer.read(300).decode("utf-8", "replace").strip())
+                return Answer(answer.status, _text(answer))
         except HTTPError as refused:
-            return Answer(refused.code, refused.read(300).decode("utf-8", "replace").strip())
+            return Answer(refused.code, _moved_to(refused) or _text(refused))
         except (URLError, OSError, http.client.HTTPException) as fault:
             return Answer(0, f"does not answer ({getattr(fault, 'reason', fault)})")
 
     def _opener(self) -> OpenerDirector:
         """A proxy set for the internet must not be asked for this machine."""
-        return (
-            build_opener(ProxyHandler({})) if _is_here(urlsplit(self.url).hostname or "") else build_opener()
-        )
+        here = _is_here(urlsplit(self.url).hostname or "")
+        return build_opener(_Unmoved, *([ProxyHandler({})] if here else []))
+
+
+class _Unmoved(HTTPRedirectHandler):
+    """Follows no redirection: the library would ask with GET, without the body, and take the credentials along.
+
+    So a 3xx is an answer as it is: not taken, and counted as that.
+    """
+
+    def redirect_request(self, *_: object) -> None:
+        """Return nothing: there is no other request."""
+
+
+def _moved_to(refused: HTTPError) -> str:
+    """What to set instead, of a redirection: scheme and host alone, because paths may be secrets."""
+    place = urlsplit(refused.headers.get("Location", "")) if 300 <= refused.code < 400 else None
+    return f"is redirected to {place.scheme}://{place.netloc.rpartition('@')[2]}: set that" if place else ""
+
+
+def _text(answer: "HTTPError | http.client.HTTPResponse") -> str:
+    return answer.read(300).decode("utf-8", "replace").strip()
 
 
 def _is_here(host: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from otel_attrib.analytics.alerting.alert import Alert
 from otel_attrib.analytics.alerting.board import Board
+from otel_attrib.analytics.alerting.earlier import ended_row
 from otel_attrib.analytics.alerting.explaining import SAID
 from otel_attrib.analytics.alerting.found import found_in
 from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION
@@ -97,9 +98,11 @@ class Regressions:
             return
         self.waits_since = self.waits_since or now
         if now - self.waits_since >= FOUND_AGAIN_S:
-            for alert in self.earlier.values():
-                self.board.put(alert.ended(datetime.fromtimestamp(now, UTC)))
-            self.earlier.clear()
+            for key, alert in list(self.earlier.items()):
+                ended = alert.ended(datetime.fromtimestamp(now, UTC))
+                self.keep(ended_row(ended))
+                self.board.put(ended)
+                del self.earlier[key]
 
 
 def _key(alert: Alert) -> tuple[str, str, str]:

@@ -66,7 +66,7 @@ async def alerts(ask: Asks, caller: Reader) -> Response:
 @router.post("/alerts/silences", operation_id="add_silence", summary="Silence alerts", status_code=201)
 async def add(ask: Asks, caller: Writer, silence: NewSilence) -> Response:
     """Needs role write. Alertmanager's own silences are made in Alertmanager."""
-    now, made = datetime.now(UTC), silence.silence(caller)
+    made, now = silence.silence(caller), datetime.now(UTC)
     await ask(lambda store: keep_silence(store, made, now))
     return JSONResponse({"schema": SCHEMA, "silences": [made.as_dict(now)]}, 201)
 

@@ -182,3 +182,6 @@ def test_a_burn_is_told_for_a_while_only_if_it_lasts(store: Store, budgets: Budg
 
     assert [] == again.board.firing()
     assert 1 == len(again.board.ended_since(datetime.fromtimestamp(now, UTC) - timedelta(hours=1)))
+    # Kept too: the command and the API list nothing that is over, and another restart takes nothing over.
+    assert [] == fetch_firing(store)
+    assert {"model": "m", "slo": "first-token"} == rows(store)[-1]["where"]

@@ -193,6 +193,7 @@ def test_a_restart_is_the_same_incident(told: Told, tables: Store) -> None:
     assert dict(before.labels) == dict(after.labels)
     assert [] == board.firing()
     assert [before.incident] == [alert.incident for alert in board.ended_since(before.starts)]
+    assert [] == ask_alerts(tables)["items"]
 
 
 def test_nothing_is_told_of_nothing(store: Store) -> None:

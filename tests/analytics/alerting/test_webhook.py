@@ -3,9 +3,11 @@
 import hashlib
 import hmac
 import json
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -156,3 +158,41 @@ def test_addresses_that_are_none(url: str) -> None:
     """An address that nobody can post to is told with the setting, not with its secrets."""
     with pytest.raises(UsageError, match="setting webhooks"):
         Address.of(url, "webhooks")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirection_is_not_taken(status: int) -> None:
+    """A receiver that moved has not got the alert, and neither it nor the secret goes elsewhere."""
+    asked: list[tuple[str, str | None]] = []
+
+    class Moved(BaseHTTPRequestHandler):
+        """A fake receiver: says that it moved, and takes whatever comes to the other place."""
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self._answer()
+
+        def do_GET(self) -> None:
+            self._answer()
+
+        def _answer(self) -> None:
+            asked.append((self.path, self.headers["Authorization"]))
+            self.send_response(status if self.path == "/hook" else 200)
+            self.send_header("Location", "https://u:p@elsewhere.test/secret" if not asked[1:] else "/x")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Stay silent."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Moved)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    target = Webhook(Address.of(f"http://u:p@127.0.0.1:{server.server_port}/hook", "webhooks"), Meters())
+    answers = [target.send_changes([change(1)]) for _ in range(2)]
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+    assert [False, False] == [answer.taken for answer in answers]
+    assert ["/hook", "/hook"] == [path for path, _ in asked]
+    assert f"{status} is redirected to https://elsewhere.test: set that" == str(answers[0])

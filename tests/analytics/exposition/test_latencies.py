@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from otel_attrib.analytics.exposition import HISTOGRAMS, Latencies, encoded
@@ -19,6 +19,8 @@ from otel_attrib.schema.store import Store
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
 N = 400
+# Without types in the library.
+parse_openmetrics: Callable[[str], Any] = openmetrics.text_string_to_metric_families
 Columns = dict[str, Any]
 
 

@@ -92,7 +92,7 @@ class Address:
 
 
 class _Unmoved(HTTPRedirectHandler):
-    """Follows no redirection: the library would ask with GET, without the body, and take the credentials along.
+    """Follows no redirection: urllib would ask with GET, without the body, and hand the credentials on.
 
     So a 3xx is an answer as it is: not taken, and counted as that.
     """

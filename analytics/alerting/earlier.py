@@ -1,4 +1,4 @@
-"""What was firing before the service was started anew: read from the reports that it kept, and its end kept."""
+"""What was firing before the service was started anew, read from the reports that it kept; and its end."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ def fetch_firing(
 
 
 def ended_row(alert: Alert) -> ReportRow:
-    """Return the row that says that an alert from before is over; without it the alert is listed for `STALE`."""
+    """Return the row that says that an alert is over; without it the alert would be listed for `STALE`."""
     found, labels = alert.found or {}, alert.labels
     # The label `source` says that the alert is ours, not which requests it is about.
     named = (name for name in (*DIMENSIONS, "slo") if name in labels and name != "source")

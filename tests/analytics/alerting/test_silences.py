@@ -61,7 +61,9 @@ def test_no_pattern_stops_the_service(pattern: str) -> None:
 def test_what_cannot_be_read_covers_nothing() -> None:
     """A pattern that somebody wrote into the table past us neither silences nor ends a look."""
     for operator in ("=~", "!~"):
-        assert not Silence("1", (Matcher("model", operator, "("),), NOON, NOON + HOUR, "me", "").covers(LABELS)
+        assert not Silence("1", (Matcher("model", operator, "("),), NOON, NOON + HOUR, "me", "").covers(
+            LABELS
+        )
 
 
 def test_all_conditions_hold() -> None:

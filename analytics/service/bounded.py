@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["BoundedStore", "Limits"]
 
 _log = logging.getLogger(__name__)
+# The engine's threads at a lower priority of the kernel; without the right to that it does nothing.
+_NICE, _YIELDS = "os_threads_nice_value_query", 7
 _KILL = "KILL QUERY WHERE Settings['log_comment'] = {name:String} ASYNC"
 
 # ClickHouse's codes: TIMEOUT_EXCEEDED and its kin, TOO_MANY_ROWS and its kin, MEMORY_LIMIT_EXCEEDED.
@@ -86,7 +88,9 @@ class BoundedStore(Store):
 
     def _named(self) -> "Client":
         client = self._inner.new_client()
-        for setting, value in self.limits.settings().items():
+        # In one process with the receiver: what comes in goes before what is asked.
+        settings = {**self.limits.settings(), **({_NICE: _YIELDS} if self.embedded else {})}
+        for setting, value in settings.items():
             client.set_client_setting(setting, value)
         return client
 

@@ -14,7 +14,7 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["latency"])
 
-KEPT_SECONDS = 1.0
+KEPT_SECONDS = 2.0  # a state is of 10 s
 
 
 @router.get("/quantiles", operation_id="quantiles", summary="Sliding P99 (or any quantile) of a latency")

@@ -245,8 +245,8 @@ def test_json_keys(store: Store, requests: Requests) -> None:
     body = why(store).as_dict()
 
     expected = (
-        "schema verdict headline metric quantile definition baseline current delta_ms delta_ci_ms p_regression"
-        " stages layers workload_ms load_ms unexplained_ms slice evidence exemplars"
+        "schema verdict headline metric quantile definition baseline current delta_ms delta_ci_ms"
+        " p_regression stages layers workload_ms load_ms unexplained_ms slice evidence exemplars"
         " tail_accounting_ms deciding golden_ms matrix checks seed hash"
     )
     assert expected.split() == list(body)

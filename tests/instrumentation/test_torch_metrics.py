@@ -7,8 +7,8 @@ import pytest
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricReader
 
 from otel_attrib.instrumentation import background
-from otel_attrib.instrumentation.torch import metrics
 from otel_attrib.instrumentation.metric_reader import metric_reader
+from otel_attrib.instrumentation.torch import metrics
 from otel_attrib.instrumentation.torch.metrics import METRICS, TorchMetrics
 from otel_attrib.instrumentation.torch.parts import StepParts
 from otel_attrib.instrumentation.torch.shares import Shares
@@ -159,7 +159,7 @@ def test_where_metrics_go(
     monkeypatch.delenv("OTEL_METRICS_EXPORTER", raising=False)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
     monkeypatch.setenv("OTEL_ATTRIB_OTLP_ENDPOINT", endpoint)
-    make: Callable[[], MetricReader | None] = metrics.metric_reader
+    make: Callable[[], MetricReader | None] = metric_reader
 
     reader = make()
     assert reader is not None

@@ -5,6 +5,7 @@ command. Somebody who may see some tenants alone sees the alerts and silences th
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ def ask_alerts(store: Store, tenants: Sequence[str] = ()) -> dict[str, Any]:
     """Return the firing alerts, the oldest first, and the silences that are pending or active."""
     now = datetime.now(UTC)
     silences = fetch_silences(store, now)
-    alerts = [alert for alert, _ in fetch_firing(store) if _is_of(alert, tenants)]
+    alerts = [_for(alert, tenants) for alert, _ in fetch_firing(store) if _is_of(alert, tenants)]
     return {
         "schema": SCHEMA,
         "items": [_item(alert, silences, now) for alert in alerts],
@@ -32,6 +33,12 @@ def ask_alerts(store: Store, tenants: Sequence[str] = ()) -> dict[str, Any]:
 
 def _item(alert: Alert, silences: Sequence[Silence], now: datetime) -> dict[str, Any]:
     return {**alert.as_dict(), "silenced_by": silenced(alert.labels, silences, now) or None}
+
+
+def _for(alert: Alert, tenants: Sequence[str]) -> Alert:
+    """Return it for somebody of some tenants: the alerts that may be related can be of others."""
+    kept = {name: word for name, word in alert.annotations.items() if not tenants or name != "related"}
+    return replace(alert, annotations=kept)
 
 
 def _is_of(alert: Alert, tenants: Sequence[str]) -> bool:

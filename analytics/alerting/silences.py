@@ -187,7 +187,7 @@ def end_silence(store: Store, id: str, at: datetime) -> Silence:
     """Let it end now; `NotFound` when there is none, or it is over."""
     found = next((one for one in fetch_silences(store, at) if one.id == id), None)
     if found is None:
-        raise NotFound(f"no silence {id} is pending or active: otel-attrib alerts silence --list shows them")
+        raise NotFound(f"no silence {id} is pending or active: `otel-attrib alerts silence` lists them")
     ended = replace(found, ends=max(at, found.starts))
     keep_silence(store, ended, at)
     return ended

@@ -13,7 +13,7 @@ import pytest
 
 from otel_attrib.analytics.service.app import Ending
 from otel_attrib.analytics.service.routes import live
-from otel_attrib.analytics.service.tokens import read_tokens, write_tokens
+from otel_attrib.analytics.service.tokens import Token, hash_of, read_tokens, write_tokens
 from otel_attrib.collector.listener import Listener, bind
 from otel_attrib.schema.reports import ReportRow, into_store
 from otel_attrib.schema.store import Store
@@ -214,10 +214,15 @@ def test_listeners_are_bounded(served: Any) -> None:
         heard(response, 1, ("quantile",))
 
 
+@pytest.mark.parametrize("tenants", [None, ("zen",), ("acme", "zen")])
 def test_a_token_that_is_removed_ends_its_stream(
-    served: Any, tokens: Any, filled: Store, monkeypatch: pytest.MonkeyPatch
+    served: Any,
+    tokens: Any,
+    filled: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    tenants: tuple[str, ...] | None,
 ) -> None:
-    """A listener whose token is taken out of the file gets one problem, and the stream ends."""
+    """A listener whose token is removed, or is for other tenants now, gets one problem and no more."""
     service = served(tokens=str(tokens))
     monkeypatch.setattr(live, "NEWS_SECONDS", 0.2)
     headers = {"Authorization": "Bearer acme"}
@@ -228,7 +233,9 @@ def test_a_token_that_is_removed_ends_its_stream(
             if line.startswith("event: quantile"):
                 heard_first.append(line)
                 break
-        write_tokens(tokens, [token for token in read_tokens(tokens) if token.name != "acme"])
+        others = [token for token in read_tokens(tokens) if token.name != "acme"]
+        changed = [] if tenants is None else [Token("acme", hash_of("acme"), "read", tenants)]
+        write_tokens(tokens, [*others, *changed])
         into_store(filled)(report("acme", "after"))
         rest = list(lines)
 

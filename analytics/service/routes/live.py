@@ -65,7 +65,7 @@ async def live(
     except BaseException:
         stack.close()
         raise
-    return events(_told(stack, listener, missed, _still(request)))
+    return events(_told(stack, listener, missed, _still(request, caller)))
 
 
 def _asked(metric: str, level: float, window: str, step: str, by: str, where: Filter) -> Sliding:
@@ -105,14 +105,19 @@ async def _ask(desk: Desk, question: Callable[[Store], Any]) -> Any:
         return await flight.landed()
 
 
-def _still(request: Request) -> Callable[[], Caller]:
-    """Asks the door again: a token that is removed or over ends its streams too."""
+def _still(request: Request, caller: Caller) -> Callable[[], None]:
+    """Asks the door again: a token that is removed, over, or for other tenants now ends its streams too."""
     _, _, token = request.headers.get("authorization", "").partition(" ")
-    return lambda: request.app.state.door.caller(token.strip() or None)
+
+    def check() -> None:
+        if request.app.state.door.caller(token.strip() or None).tenants != caller.tenants:
+            raise Forbidden(f"{caller.name} has other tenants now: ask anew")
+
+    return check
 
 
 async def _told(
-    stack: ExitStack, listener: Listener, missed: Sequence[Event], still: Callable[[], Caller]
+    stack: ExitStack, listener: Listener, missed: Sequence[Event], still: Callable[[], None]
 ) -> AsyncIterator[bytes]:
     sent: set[str] = set()
     with stack:

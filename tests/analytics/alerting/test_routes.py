@@ -2,15 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from otel_attrib.analytics.alerting.alert import Alert
+from otel_attrib.analytics.alerting.earlier import ended_row
+from otel_attrib.analytics.detection.incident import OPEN
 from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.analytics.service.tokens import Token, hash_of, write_tokens
 from otel_attrib.config import Settings
+from otel_attrib.schema.reports import into_store
 from otel_attrib.schema.store import Store
 
 Ask = Callable[..., httpx.Response]
@@ -100,6 +106,22 @@ def test_a_tenant_sees_and_silences_its_own(ask: Ask) -> None:
     seen = ask("GET", "/api/v1/alerts", "acme").json()["silences"]
     assert [["tenant=acme", "model=m"]] == [one["matchers"] for one in seen]
     assert 404 == ask("DELETE", f"/api/v1/alerts/silences/{other['id']}", "acme").status_code
+
+
+def test_related_alerts_of_others_are_not_told(ask: Ask, store: Store) -> None:
+    """Two tenants' budgets burn at once: each sees its own alert, and of the other's not even the name."""
+    for tenant, other in (("acme", "zen"), ("zen", "acme")):
+        labels = {"alertname": "SloBurnPage", "tenant": tenant, "slo": f"{tenant}-chat", "incident": tenant}
+        burn = Alert(tenant, labels, {"related": f"SloBurnPage {other}-chat"}, datetime.now(UTC))
+        into_store(store)(replace(ended_row(burn), state=OPEN))
+
+    everything, own = (ask("GET", "/api/v1/alerts", token) for token in ("reader", "acme"))
+
+    assert ["SloBurnPage zen-chat", "SloBurnPage acme-chat"] == [
+        item["annotations"]["related"] for item in everything.json()["items"]
+    ]
+    assert ["acme"] == [item["incident"] for item in own.json()["items"]]
+    assert "zen" not in own.text
 
 
 def test_runbooks_need_no_token(ask: Ask) -> None:

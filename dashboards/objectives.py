@@ -30,7 +30,7 @@ from otel_attrib.dashboards.panels import (
     listing,
     steps,
 )
-from otel_attrib.dashboards.target import Target
+from otel_attrib.dashboards.target import Target, literal
 
 __all__ = ["objectives"]
 
@@ -143,7 +143,7 @@ def _row(one: Objective) -> str:
     attained = shares[0] if len(shares) == 1 else f"least({', '.join(shares)})"
     window = int(one.window.total_seconds())
     return (
-        f"SELECT {_text(one.name)} AS objective, {_text(one.title)} AS title, "
+        f"SELECT {literal(one.name)} AS objective, {literal(one.title)} AS title, "
         f"{one.target!r} AS target_share, {attained} AS attained_share, "
         f"1 - (1 - attained_share) / {one.budget!r} AS budget_left_share "
         f"FROM requests WHERE requests.time > $__toTime - {window} AND requests.time <= $__toTime "
@@ -173,11 +173,6 @@ def _filled(limits: Sequence[Limit], us: dict[str, str]) -> tuple[str, str]:
 def _condition(where: Filter) -> str:
     """A filter with its values as literals: Grafana binds nothing."""
     return (
-        " AND ".join(f"{name} IN ({', '.join(map(_text, values))})" for name, values in where.allowed) or "1"
+        " AND ".join(f"{name} IN ({', '.join(map(literal, values))})" for name, values in where.allowed)
+        or "1"
     )
-
-
-def _text(value: str) -> str:
-    """A string of SQL; the dollar sign too, which Grafana would take for a variable."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\x24")
-    return f"'{escaped}'"

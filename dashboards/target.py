@@ -13,13 +13,23 @@ from grafana_foundation_sdk.cog.variants import Dataquery
 
 from otel_attrib.dashboards.config import DATASOURCE_TYPE, PLUGIN_VERSION, PROMETHEUS_TYPE
 
-__all__ = ["PROMETHEUS", "SOURCE", "Target", "promql", "raw_target", "sql"]
+__all__ = ["PROMETHEUS", "SOURCE", "Target", "literal", "promql", "raw_target", "sql"]
 
 SOURCE: Final = {"type": DATASOURCE_TYPE, "uid": "${datasource}"}
 """The ClickHouse data source that the viewer chose."""
 
 PROMETHEUS: Final = {"type": PROMETHEUS_TYPE, "uid": "${prometheus}"}
 """The Prometheus that the viewer chose."""
+
+_ESCAPED: Final = {
+    "\\": "\\\\",
+    "'": "\\'",
+    "\n": "\\n",
+    "$": "\\x24",
+    "[": "\\x5B",
+    "<": "\\x3C",
+    "{": "\\x7B",
+}
 
 # The plugin's numbers of how rows become frames: a series per label, as they are, spans of one trace.
 _FORMATS = {"timeseries": 0, "table": 1, "traces": 3}
@@ -85,6 +95,12 @@ def sql(name: str, **words: str) -> str:
     if "<<" in text:
         raise ValueError(f"queries/{name}.sql lacks a value: {text[text.index('<<') :][:40]}")
     return text
+
+
+def literal(value: str) -> str:
+    """A string of ClickHouse's SQL without a variable for Grafana (`$x`, `[[x]]`) or a word of ours."""
+    escaped = "".join(_ESCAPED.get(letter, letter) for letter in value)
+    return f"'{escaped}'"
 
 
 def promql(expression: str, legend: str, ref_id: str = "A") -> prometheus.Dataquery:

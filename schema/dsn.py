@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.address import hidden, parts_of
 
 __all__ = ["DATABASE", "Dsn", "default_dsn", "parse_dsn"]
 
@@ -42,14 +43,16 @@ class Dsn:
 
 def parse_dsn(text: str) -> Dsn:
     """Read an address; its query holds engine settings (embedded) or client options (remote)."""
-    parts = urlsplit(text)
+    parts = parts_of(text)
+    if parts is None:
+        raise UsageError(f"DSN {hidden(text)!r} is not of the form {_FORMS}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     if parts.scheme == "chdb":
         return _embedded(text, parts, options)
-    if parts.scheme in _REMOTE and parts.hostname and _port_is_valid(parts):
+    if parts.scheme in _REMOTE and parts.hostname:
         name = unquote(parts.path).strip("/") or options.pop("database", "") or DATABASE
         return Dsn(text, None, name, options)
-    raise UsageError(f"DSN {_hidden(text)!r} is not of the form {_FORMS}")
+    raise UsageError(f"DSN {hidden(text)!r} is not of the form {_FORMS}")
 
 
 def _embedded(text: str, parts: SplitResult, options: dict[str, str]) -> Dsn:
@@ -61,18 +64,6 @@ def _embedded(text: str, parts: SplitResult, options: dict[str, str]) -> Dsn:
             f"DSN {text!r} needs an absolute path with three slashes: chdb:///var/lib/otel-attrib"
         )
     return Dsn(text, os.path.realpath(unquote(parts.path)), named or DATABASE, options)
-
-
-def _port_is_valid(parts: SplitResult) -> bool:
-    try:
-        return parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-
-
-def _hidden(text: str) -> str:
-    scheme, mark, rest = text.partition("://")
-    return f"{scheme}{mark}…@{rest.rpartition('@')[2]}" if "@" in rest else text
 
 
 def default_dsn() -> str:

@@ -5,10 +5,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
 from otel_attrib.errors import StoreError, UsageError
+from otel_attrib.schema.address import hidden, parts_of
 from otel_attrib.schema.dsn import DATABASE
 
 __all__ = ["DEFAULT_URL", "TOKEN", "service_post", "service_status", "store_address"]
@@ -21,8 +21,8 @@ TOKEN = "OTEL_ATTRIB_TOKEN"
 def service_status(url: str, timeout_s: float = 10.0) -> dict[str, Any]:
     """What the service at `url` says of itself; `StoreError` when none does."""
     address = url.rstrip("/") + "/api/v1/status"
-    if urlsplit(address).scheme not in ("http", "https"):
-        raise UsageError(f"--url {url!r} is not of the form http://host:port")
+    if not _is_http(address):
+        raise UsageError(f"--url {hidden(url)!r} is not of the form http://host:port")
     # A proxy set for the internet must not be asked for this machine.
     opener = build_opener(ProxyHandler({}))
     try:
@@ -41,8 +41,8 @@ def service_status(url: str, timeout_s: float = 10.0) -> dict[str, Any]:
 def store_address(url: str, timeout_s: float = 10.0) -> str:
     """DSN of the store behind the service at `url`."""
     status = service_status(url, timeout_s)
-    where = urlsplit(str(status["clickhouse"]))
-    if not where.hostname:
+    where = parts_of(str(status["clickhouse"]))
+    if where is None or not where.hostname:
         raise StoreError(f"the service at {url} names no ClickHouse address")
     scheme = "clickhouses" if where.scheme == "https" else "clickhouse"
     return f"{scheme}://{where.netloc}/{status.get('database') or DATABASE}"
@@ -53,8 +53,8 @@ def service_post(
 ) -> dict[str, Any]:
     """Send `body` to a route of the API under /api/v1, with the token of the environment; its answer."""
     address = f"{url.rstrip('/')}/api/v1/{path}"
-    if urlsplit(address).scheme not in ("http", "https"):
-        raise UsageError(f"--url {url!r} is not of the form http://host:port")
+    if not _is_http(address):
+        raise UsageError(f"--url {hidden(url)!r} is not of the form http://host:port")
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get(TOKEN):
         headers["Authorization"] = f"Bearer {token}"
@@ -69,6 +69,16 @@ def service_post(
     except (URLError, OSError, ValueError) as fault:
         reason = getattr(fault, "reason", fault)
         raise StoreError(f"the service at {url} does not answer: {reason}") from fault
+
+
+def _is_http(address: str) -> bool:
+    parts = parts_of(address)
+    return (
+        parts is not None
+        and parts.scheme in ("http", "https")
+        and bool(parts.hostname)
+        and " " not in address
+    )
 
 
 def _refused(url: str, fault: HTTPError) -> UsageError | StoreError:

@@ -17,6 +17,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 
 from otel_attrib import __version__
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.address import parts_of
 
 __all__ = ["Address", "Answer", "as_body"]
 
@@ -57,8 +58,8 @@ class Address:
     @classmethod
     def of(cls, text: str, setting: str, token: str = "") -> "Address":
         """Read what a setting holds; `token` is a bearer token."""
-        parts = urlsplit(text)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = parts_of(text)
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise UsageError(f"setting {setting}: an address is not of the form http://host:port/path")
         place = parts.netloc.rpartition("@")[2]
         headers = {"Authorization": f"Bearer {token}"} if token else {}

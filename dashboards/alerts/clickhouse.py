@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from otel_attrib.analytics.objectives import BurnPair, Objective
 from otel_attrib.analytics.objectives.outcome import conditions
 from otel_attrib.analytics.windows import duration_text
-from otel_attrib.dashboards.target import sql
+from otel_attrib.dashboards.target import literal, sql
 
 __all__ = ["burn_sql", "incidents_sql"]
 
@@ -54,7 +54,7 @@ def _interval(text: str) -> str:
 
 def _where(objective: Objective) -> str:
     conditions = (
-        f"{name} IN ({', '.join(map(_quoted, values))})" for name, values in objective.where.allowed
+        f"{name} IN ({', '.join(map(literal, values))})" for name, values in objective.where.allowed
     )
     return " AND ".join(conditions) or "1"
 
@@ -63,9 +63,3 @@ def _written(text: str, bound: dict[str, float]) -> str:
     for name, value in bound.items():
         text = text.replace(f"{{{name}:Float64}}", f"{value:.15g}")
     return text
-
-
-def _quoted(text: str) -> str:
-    """Return a literal of ClickHouse; `$` would be taken for a variable of Grafana's."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("$", "\\x24")
-    return f"'{escaped}'"

@@ -16,6 +16,7 @@ from otel_attrib.analytics.alerting.links import Links
 from otel_attrib.analytics.objectives import Objective
 from otel_attrib.analytics.windows import duration_text
 from otel_attrib.dashboards.alerts.clickhouse import burn_sql, incidents_sql
+from otel_attrib.dashboards.alerts.template import as_said
 from otel_attrib.dashboards.alerts.written import RuleFile, as_yaml
 from otel_attrib.dashboards.config import DATASOURCE_TYPE, DATASOURCE_UID, FOLDER, PLUGIN_VERSION
 
@@ -84,8 +85,10 @@ def _burn(objective: Objective, severity: str, name: str, links: Links, datasour
     windows = "; ".join(
         f"{pair.factor:g} × over {duration_text(pair.long)} and {duration_text(pair.short)}" for pair in pairs
     )
-    title = objective.title or objective.name
-    chosen = {dimension: values[0] for dimension, values in objective.where.allowed if len(values) == 1}
+    title = as_said(objective.title or objective.name)
+    chosen = {
+        dimension: as_said(values[0]) for dimension, values in objective.where.allowed if len(values) == 1
+    }
     return _rule(
         f"{name}: {objective.name}",
         burn_sql(objective, pairs),

@@ -11,6 +11,7 @@ from otel_attrib.analytics.windows import duration_text
 from otel_attrib.dashboards.alerts.health import health_rules
 from otel_attrib.dashboards.alerts.promql import burning, burning_gauge, records
 from otel_attrib.dashboards.alerts.selector import obstacle
+from otel_attrib.dashboards.alerts.template import as_said
 from otel_attrib.dashboards.alerts.written import RuleFile, as_yaml
 
 __all__ = ["prometheus_rules"]
@@ -69,7 +70,7 @@ def _burns(objective: Objective, links: Links, exported: bool) -> Iterator[dict[
 
 
 def _labels(objective: Objective, severity: str) -> dict[str, str]:
-    chosen = {name: values[0] for name, values in objective.where.allowed if len(values) == 1}
+    chosen = {name: as_said(values[0]) for name, values in objective.where.allowed if len(values) == 1}
     return {**chosen, "severity": severity, "slo": objective.name, "source": "prometheus"}
 
 
@@ -77,7 +78,7 @@ def _annotations(objective: Objective, name: str, pairs: Iterable[BurnPair], lin
     windows = "; ".join(
         f"{pair.factor:g} × over {duration_text(pair.long)} and {duration_text(pair.short)}" for pair in pairs
     )
-    title = objective.title or objective.name
+    title = as_said(objective.title or objective.name)
     words = {
         "summary": f"{title} burns its budget: {{{{ $value | humanizePercentage }}}} of the requests are bad,"
         f" {100 * objective.budget:.4g} % may be",

@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 from otel_attrib.dashboards.config import OLDEST_GRAFANA, TIMEOUT
 from otel_attrib.errors import GrafanaError, UsageError
+from otel_attrib.schema.address import hidden, parts_of
 
 __all__ = ["Connection"]
 
@@ -29,9 +29,11 @@ class Connection:
         """`verify` is False, True or the file of a certificate authority."""
         from grafana_client.api import GrafanaApi
 
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"--grafana-url {url!r} is no address: write http://host:3000 or https://…")
+        parts = parts_of(url)
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+            raise UsageError(
+                f"--grafana-url {hidden(url)!r} is no address: write http://host:3000 or https://…"
+            )
         if parts.username or parts.password:
             raise UsageError(
                 "--grafana-url holds a password, which other users can see in the process list: set "

@@ -5,7 +5,7 @@ secret; it cannot be read back, so whether it is still the right one nobody can 
 """
 
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from otel_attrib.dashboards.config import (
     DATASOURCE_TYPE,
@@ -16,6 +16,7 @@ from otel_attrib.dashboards.config import (
 )
 from otel_attrib.dashboards.links import REQUEST_UID
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.address import hidden, parts_of
 from otel_attrib.schema.dsn import DATABASE
 
 __all__ = ["MARK", "clickhouse", "prometheus"]
@@ -28,9 +29,11 @@ _PORTS: Final = {"http": 8123, "https": 8443}
 
 def clickhouse(address: str, password: str = "") -> dict[str, Any]:
     """The store at `http://user@host:8123/database`: a ClickHouse, or the port of `otel-attrib up`."""
-    parts = urlsplit(address)
-    if parts.scheme not in _PORTS or not parts.hostname:
-        raise UsageError(f"--clickhouse {address!r} is no address: write http://user@host:8123/database")
+    parts = parts_of(address)
+    if parts is None or parts.scheme not in _PORTS or not parts.hostname:
+        raise UsageError(
+            f"--clickhouse {hidden(address)!r} is no address: write http://user@host:8123/database"
+        )
     if parts.password:
         raise UsageError("--clickhouse holds a password: set OTEL_ATTRIB_CLICKHOUSE_PASSWORD instead")
     made: dict[str, Any] = {
@@ -54,9 +57,9 @@ def clickhouse(address: str, password: str = "") -> dict[str, Any]:
 
 def prometheus(address: str, page: str) -> dict[str, Any]:
     """The Prometheus that scrapes /metrics; exemplars lead to the request's dashboard and to the page."""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"--prometheus {address!r} is no address: write http://host:9090")
+    parts = parts_of(address)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"--prometheus {hidden(address)!r} is no address: write http://host:9090")
     if parts.password:
         raise UsageError("--prometheus holds a password: set up that data source in Grafana instead")
     trace = "${__value.raw}"

@@ -275,12 +275,20 @@ def test_a_grafana_that_is_too_old_is_refused(
         (("apply", "--grafana-url", "http://127.0.0.1:9"), "cannot be reached: connection refused"),
         (("apply", "--grafana-url", "http://a:b@host"), "holds a password"),
         (("apply", "--grafana-url", "grafana"), "is no address"),
+        (("apply", "--grafana-url", "http://host:99999"), "--grafana-url 'http://host:99999' is no address"),
+        (("apply", "--grafana-url", "http://[::1"), "--grafana-url 'http://[::1' is no address"),
+        (("apply", "--grafana-url", "me:hunter2@host"), "--grafana-url '…@host' is no address"),
+        (("apply", "--clickhouse", "http://h:many/db"), "--clickhouse 'http://h:many/db' is no address"),
+        (("apply", "--clickhouse", "tcp://me:hunter2@h"), "--clickhouse 'tcp://…@h' is no address"),
+        (("apply", "--prometheus", "http://h:many"), "--prometheus 'http://h:many' is no address"),
         (("apply", "--clickhouse", "store:8123"), "--clickhouse 'store:8123' is no address"),
         (("apply", "nosuch"), "nosuch is no dashboard: fleet, tenants"),
         (("diff", "--dry-run"), "--dry-run goes with apply"),
         (("apply", "--ca", "/nowhere.pem"), "--ca /nowhere.pem is no file"),
     ],
-    ids=["unreachable", "password in URL", "no URL", "no store", "no dashboard", "dry diff", "no CA"],
+    ids=["unreachable", "password in URL", "no URL", "high port", "half IPv6", "half with password"]
+    + ["word as port", "other scheme with password", "word as port of Prometheus", "no store"]
+    + ["no dashboard", "dry diff", "no CA"],
 )
 def test_mistakes_are_told(
     words: tuple[str, ...], said: str, grafana: FakeGrafana, capsys: pytest.CaptureFixture[str]

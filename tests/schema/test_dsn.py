@@ -40,6 +40,10 @@ def test_parts(text: str, path: str | None, database: str, options: dict[str, st
         "mysql://h/x",
         "clickhouse://",
         "clickhouse://h:port/x",
+        "clickhouse://[h/x",
+        "clickhouse://u:p[w@h/x",
+        "chdb://[x",
+        "clickhouse://h:99999/x",
     ],
 )
 def test_refused(text: str) -> None:

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -48,9 +49,11 @@ def test_series_that_must_fire_and_must_not(program: Callable[[str], str], name:
 
 
 def test_promtool_checks_every_preset(program: Callable[[str], str], tmp_path: Path) -> None:
-    """The rules of every preset, for some model and tenant, are ones that Prometheus takes."""
-    where = parse_filter(['model=a"b\\c', "model=x.y", "tenant=t"])
-    objectives = [preset.objective(name, where) for name, preset in PRESETS.items()]
+    """The rules of every preset, for any title, model and tenant, are ones that Prometheus takes."""
+    where = parse_filter(['model=a"b\\c', "model=x.y", "tenant={{ t }}"])
+    objectives = [
+        replace(preset.objective(name, where), title="{{ odd }} {{") for name, preset in PRESETS.items()
+    ]
     path = tmp_path / "rules.yaml"
     path.write_text(prometheus_rules(objectives, LINKS, ("tenant",)).text)
 

@@ -1,0 +1,21 @@
+"""Addresses that people type, taken apart without a fault: a half-written one is a mistake to be told."""
+
+from urllib.parse import SplitResult, urlsplit
+
+__all__ = ["hidden", "parts_of"]
+
+
+def hidden(text: str) -> str:
+    """An address for messages: without the name and password that may stand in it."""
+    scheme, mark, rest = text.partition("://") if "://" in text else ("", "", text)
+    return f"{scheme}{mark}…@{rest.rpartition('@')[2]}" if "@" in rest else text
+
+
+def parts_of(text: str) -> SplitResult | None:
+    """The parts of an address, its port a number or none; None for what nobody could connect to."""
+    try:
+        parts = urlsplit(text)
+        usable = parts.port is None or parts.port > 0
+    except ValueError:
+        return None
+    return parts if usable and text.isprintable() else None

@@ -9,22 +9,22 @@ from fastapi import Depends, FastAPI
 
 from otel_attrib import __version__
 from otel_attrib.analytics.exposition import Collects
-from otel_attrib.analytics.service.access import Access
+from otel_attrib.analytics.service.access_log import AccessLog
+from otel_attrib.analytics.service.authentication import Authentication
 from otel_attrib.analytics.service.bounded import Limits
 from otel_attrib.analytics.service.describe import DESCRIPTION, PROBLEMS
-from otel_attrib.analytics.service.desk import Desk
-from otel_attrib.analytics.service.door import Door
 from otel_attrib.analytics.service.headers import SafeHeaders
 from otel_attrib.analytics.service.health import add_health
 from otel_attrib.analytics.service.hosts import Hosts, allowed_hosts, free_paths
 from otel_attrib.analytics.service.hub import Hub
 from otel_attrib.analytics.service.meters import Meters
-from otel_attrib.analytics.service.place import API
 from otel_attrib.analytics.service.problem import add_problem_handlers
+from otel_attrib.analytics.service.question_pool import QuestionPool
+from otel_attrib.analytics.service.route_path import API
 from otel_attrib.analytics.service.routes import ROUTERS
 from otel_attrib.analytics.service.static import add_page, add_runbooks
-from otel_attrib.analytics.service.strict import Strict, refuse_unknown
 from otel_attrib.analytics.service.tracing import endpoint_of, trace_requests
+from otel_attrib.analytics.service.unknown_parameters import UnknownParameters, refuse_unknown
 from otel_attrib.config import Settings
 from otel_attrib.schema.store import Store
 
@@ -68,7 +68,7 @@ def service_app(settings: Settings, behind: Behind) -> FastAPI:
         app.include_router(router, prefix=API, dependencies=[Depends(refuse_unknown)], responses=PROBLEMS)
     add_page(app, behind.page)
     add_runbooks(app, behind.runbooks)
-    app.state.strict.learn(app.openapi())
+    app.state.unknown_parameters.learn(app.openapi())
     _put_before(app, settings)
     app.state.traces = trace_requests(app, endpoint_of(settings.api_traces, behind.own))
     return app
@@ -79,9 +79,9 @@ def _stand_behind(app: FastAPI, settings: Settings, behind: Behind) -> None:
     state, meters = app.state, Meters()
     limits = Limits(settings.api_seconds, settings.api_rows, settings.api_memory)
     state.settings, state.behind, state.meters = settings, behind, meters
-    state.door, state.strict = Door(settings), Strict()
+    state.authentication, state.unknown_parameters = Authentication(settings), UnknownParameters()
     state.hub = Hub(settings.api_listeners, meters)
-    state.desk = Desk(behind.store, limits, settings.api_threads, settings.api_waiting, meters)
+    state.questions = QuestionPool(behind.store, limits, settings.api_threads, settings.api_waiting, meters)
 
 
 def _put_before(app: FastAPI, settings: Settings) -> None:
@@ -90,7 +90,7 @@ def _put_before(app: FastAPI, settings: Settings) -> None:
         Hosts, allowed=allowed_hosts(settings.host, settings.api_hosts), free=free_paths(settings.host)
     )
     app.add_middleware(SafeHeaders)
-    app.add_middleware(Access, meters=app.state.meters, written=settings.access_log)
+    app.add_middleware(AccessLog, meters=app.state.meters, written=settings.access_log)
 
 
 class Ending:
@@ -106,6 +106,6 @@ class Ending:
     def stop(self, seconds: float) -> None:
         """Send listeners away, call questions off, and send the last spans within `seconds`."""
         self._app.state.hub.stop()
-        self._app.state.desk.close()
+        self._app.state.questions.close()
         self._app.state.traces.force_flush(int(seconds * 1e3))
         self._app.state.traces.shutdown()

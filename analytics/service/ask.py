@@ -1,4 +1,4 @@
-"""What a route asks with: the desk, for one request, until its client goes away.
+"""What a route asks with: the question pool, for one request, until its client goes away.
 
 What is the same question: path, query, and the tenants that the caller sees; a POST is never shared.
 """
@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.service.answer import encode, respond
-from otel_attrib.analytics.service.desk import Desk, Flight
 from otel_attrib.analytics.service.progress import Progress
+from otel_attrib.analytics.service.question_pool import Flight, QuestionPool
 from otel_attrib.analytics.service.stream import stream, wants_stream
 from otel_attrib.schema.store import Store
 
@@ -25,31 +25,31 @@ KEPT_SECONDS = 1.0
 
 
 class Ask:
-    """The desk for one request; an answer is shared with others, so it must not be changed."""
+    """The question pool for one request; an answer is shared with others, so it must not be changed."""
 
-    def __init__(self, desk: Desk, request: Request) -> None:
+    def __init__(self, pool: QuestionPool, request: Request) -> None:
         """Ask for `request`."""
-        self._desk = desk
+        self._pool = pool
         self._request = request
         self._number = 0
 
     async def __call__(self, question: Callable[[Store], T], kept: float = KEPT_SECONDS) -> T:
         """The answer of `question`, which gets a store with limits and runs in a thread."""
-        with self._desk.asked(lambda store, _: question(store), self._key(), kept) as flight:
+        with self._pool.asked(lambda store, _: question(store), self._key(), kept) as flight:
             answer: T = await self._waited(flight)
             return answer
 
-    async def told(
+    async def respond(
         self, question: Callable[[Store], Mapping[str, Any]], kept: float = KEPT_SECONDS
     ) -> Response:
         """The answer as a response: written once for all who share it, 304 for who has it."""
         return respond(self._request, await self(lambda store: encode(question(store)), kept))
 
-    async def told_long(
+    async def respond_long(
         self, question: Callable[[Store, Progress], Mapping[str, Any]], kept: float = KEPT_SECONDS
     ) -> Response:
-        """As `told`; with `Accept: text/event-stream` progress comes first, as events."""
-        asked = self._desk.asked(lambda store, told: encode(question(store, told)), self._key(), kept)
+        """As `respond`; with `Accept: text/event-stream` progress comes first, as events."""
+        asked = self._pool.asked(lambda store, progress: encode(question(store, progress)), self._key(), kept)
         if wants_stream(self._request):
             return stream(asked)
         with asked as flight:
@@ -84,8 +84,8 @@ async def _gone(request: Request) -> None:
 
 
 async def _ask(request: Request) -> Ask:
-    return Ask(request.app.state.desk, request)
+    return Ask(request.app.state.questions, request)
 
 
 Asks = Annotated[Ask, Depends(_ask)]
-"""What a route asks with: `await ask(lambda store: …)`, or `await ask.told(lambda store: {…})`."""
+"""What a route asks with: `await ask(lambda store: …)`, or `await ask.respond(lambda store: {…})`."""

@@ -82,7 +82,7 @@ async def _visitor(request: Request, given: _Given) -> Caller | None:
 
 
 def _at_least(role: Role, request: Request, given: HTTPAuthorizationCredentials | None) -> Caller:
-    caller: Caller = request.app.state.door.caller(given.credentials if given else None)
+    caller: Caller = request.app.state.authentication.caller(given.credentials if given else None)
     if not caller.may(role):
         raise Forbidden(f"this needs role {role}, and {caller.name} has role {caller.role}")
     request.state.caller = caller

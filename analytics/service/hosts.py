@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from otel_attrib.analytics.service.door import is_loopback
+from otel_attrib.analytics.service.authentication import is_loopback
 from otel_attrib.analytics.service.problem import problem
 
 __all__ = ["Hosts", "allowed_hosts", "free_paths"]

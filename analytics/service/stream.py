@@ -10,8 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from otel_attrib.analytics.service.desk import Flight
 from otel_attrib.analytics.service.problem import log_unexpected, problem_of
+from otel_attrib.analytics.service.question_pool import Flight
 
 __all__ = ["EVENT_STREAM", "KEEP_ALIVE", "event", "events", "stream", "wants_stream"]
 

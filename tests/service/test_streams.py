@@ -149,7 +149,7 @@ def test_new_reports_are_heard_once_and_resumed(
     served: Any, filled: Store, tokens: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new report reaches its tenant's listeners and no other's, once; who comes back gets those missed."""
-    monkeypatch.setattr(live, "NEWS_SECONDS", 0.2)
+    monkeypatch.setattr(live, "ROWS_SECONDS", 0.2)
     service = served(tokens=str(tokens))
     url, keep = f"{service.url}/api/v1/live", into_store(filled)
     headers = {"Authorization": "Bearer acme"}
@@ -171,7 +171,7 @@ def test_new_reports_are_heard_once_and_resumed(
 
 def test_a_report_while_listening(served: Any, filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two who listen hear a report and a mark that are stored while they do, each once."""
-    monkeypatch.setattr(live, "NEWS_SECONDS", 0.2)
+    monkeypatch.setattr(live, "ROWS_SECONDS", 0.2)
     service, found = served(), []
 
     def listen() -> None:
@@ -224,7 +224,7 @@ def test_a_token_that_is_removed_ends_its_stream(
 ) -> None:
     """A listener whose token is removed, or is for other tenants now, gets one problem and no more."""
     service = served(tokens=str(tokens))
-    monkeypatch.setattr(live, "NEWS_SECONDS", 0.2)
+    monkeypatch.setattr(live, "ROWS_SECONDS", 0.2)
     headers = {"Authorization": "Bearer acme"}
     with httpx.stream("GET", f"{service.url}/api/v1/live?step=10s", headers=headers, timeout=60) as response:
         heard_first = []

@@ -60,7 +60,7 @@ class NewSilence(BaseModel):
 @router.get("/alerts", operation_id="alerts", summary="What fires now, and why; silences")
 async def alerts(ask: Asks, caller: Reader) -> Response:
     """The oldest first, each as it was told last. A caller with tenants sees alerts on these alone."""
-    return await ask.told(lambda store: ask_alerts(store, caller.tenants), kept=0.0)
+    return await ask.respond(lambda store: ask_alerts(store, caller.tenants), kept=0.0)
 
 
 @router.post("/alerts/silences", operation_id="add_silence", summary="Silence alerts", status_code=201)

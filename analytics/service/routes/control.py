@@ -56,7 +56,7 @@ async def thresholds(
     """
     objectives = objectives_for(request, caller)
     shown = None if caller.tenants else log
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_thresholds(store, objectives, at, period, day, caller.scope(), shown), KEPT_SECONDS
     )
 
@@ -78,7 +78,7 @@ async def arbiter(
     objectives = objectives_for(request, caller)
     how = Policy(policy, least=least, smoothing=smoothing, dead_band=dead_band)
     asked = Asked(metric, quantile)
-    return await ask.told(
+    return await ask.respond(
         lambda store: arbiter_object(ask_arbiter(store, objectives, at, how, asked, caller.scope())),
         KEPT_SECONDS,
     )
@@ -108,7 +108,7 @@ async def budget(
     objectives = objectives_for(request, caller)
     how = Policy(policy, least=least, smoothing=smoothing, dead_band=dead_band)
     asked, weights = Asked(metric, quantile), weights_of(weight)
-    return await ask.told(
+    return await ask.respond(
         lambda store: budget_object(
             ask_arbiter(store, objectives, at, how, asked, caller.scope(), weights, total)
         ),
@@ -137,6 +137,6 @@ async def pressure(
     found = next((each for each in objectives if each.name == name), None)
     if found is None:
         raise NotFound(f"no objective {name!r} here")
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_pressure(store, found, at, window, metric, caller.scope()), KEPT_SECONDS
     )

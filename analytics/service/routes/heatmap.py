@@ -42,6 +42,6 @@ async def heatmap(
     """Counts from the minutes of `requests_60s`; the line is what /quantiles gives for window = step."""
     chosen = caller.filter(where)
     span = span_words(last, begin, end, "last", "1h")
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_heatmap(store, metric, quantile, span, step, bins, chosen, at, caller.tenants)
     )

@@ -15,11 +15,11 @@ from otel_attrib.analytics.quantiles import Sliding
 from otel_attrib.analytics.quantiles_object import Words
 from otel_attrib.analytics.service.caller import Caller, Reader
 from otel_attrib.analytics.service.describe import LIVE
-from otel_attrib.analytics.service.desk import Desk
 from otel_attrib.analytics.service.hub import Event, Hub, Listener
-from otel_attrib.analytics.service.news import News, quantile_now, reports_since
+from otel_attrib.analytics.service.live_events import NewEvents, quantile_now, reports_since
 from otel_attrib.analytics.service.parameters import By, Metric, Quantile, Where
 from otel_attrib.analytics.service.problem import Forbidden, Unauthorized, problem_of
+from otel_attrib.analytics.service.question_pool import QuestionPool
 from otel_attrib.analytics.service.stream import KEEP_ALIVE, event, events
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store
@@ -29,7 +29,7 @@ __all__ = ["router"]
 router = APIRouter(tags=["live"])
 
 KEEP_ALIVE_SECONDS = 15.0
-NEWS_SECONDS = 5.0
+ROWS_SECONDS = 5.0
 STEPS = (1, 300)
 
 
@@ -60,12 +60,12 @@ async def live(
     stack = ExitStack()
     listener = stack.enter_context(state.hub.listener())
     try:
-        missed = await _missed(state.desk, last_event_id, caller)
-        _listen(stack, state.hub, state.desk, listener, asked, caller)
+        missed = await _missed(state.questions, last_event_id, caller)
+        _listen(stack, state.hub, state.questions, listener, asked, caller)
     except BaseException:
         stack.close()
         raise
-    return events(_told(stack, listener, missed, _still(request, caller)))
+    return events(_stream(stack, listener, missed, _still(request, caller)))
 
 
 def _asked(metric: str, level: float, window: str, step: str, by: str, where: Filter) -> Sliding:
@@ -77,46 +77,46 @@ def _asked(metric: str, level: float, window: str, step: str, by: str, where: Fi
 
 
 def _listen(
-    stack: ExitStack, hub: Hub, desk: Desk, listener: Listener, asked: Sliding, caller: Caller
+    stack: ExitStack, hub: Hub, pool: QuestionPool, listener: Listener, asked: Sliding, caller: Caller
 ) -> None:
     async def numbers() -> Sequence[Event]:
-        return [await _ask(desk, lambda store: quantile_now(store, asked, datetime.now(UTC)))]
+        return [await _ask(pool, lambda store: quantile_now(store, asked, datetime.now(UTC)))]
 
-    news = News(caller.tenants)
+    unseen = NewEvents(caller.tenants)
 
     async def rows() -> Sequence[Event]:
-        told: Sequence[Event] = await _ask(desk, news.ask)
+        told: Sequence[Event] = await _ask(pool, unseen.ask)
         return told
 
     words = (asked.metric.name, asked.level, asked.window, asked.step, asked.by, asked.where)
     stack.enter_context(hub.hears(listener, words, asked.step, numbers))
-    stack.enter_context(hub.hears(listener, ("news", caller.tenants), NEWS_SECONDS, rows))
+    stack.enter_context(hub.hears(listener, ("rows", caller.tenants), ROWS_SECONDS, rows))
 
 
-async def _missed(desk: Desk, number: str, caller: Caller) -> Sequence[Event]:
+async def _missed(pool: QuestionPool, number: str, caller: Caller) -> Sequence[Event]:
     if not number:
         return ()
-    missed: Sequence[Event] = await _ask(desk, lambda store: reports_since(store, number, caller.tenants))
+    missed: Sequence[Event] = await _ask(pool, lambda store: reports_since(store, number, caller.tenants))
     return missed
 
 
-async def _ask(desk: Desk, question: Callable[[Store], Any]) -> Any:
-    with desk.asked(lambda store, _: question(store), None, 0.0) as flight:
+async def _ask(pool: QuestionPool, question: Callable[[Store], Any]) -> Any:
+    with pool.asked(lambda store, _: question(store), None, 0.0) as flight:
         return await flight.landed()
 
 
 def _still(request: Request, caller: Caller) -> Callable[[], None]:
-    """Asks the door again: a token that is removed, over, or for other tenants now ends its streams too."""
+    """Looks at the token again: one that is removed, over, or for other tenants now ends its streams too."""
     _, _, token = request.headers.get("authorization", "").partition(" ")
 
     def check() -> None:
-        if request.app.state.door.caller(token.strip() or None).tenants != caller.tenants:
+        if request.app.state.authentication.caller(token.strip() or None).tenants != caller.tenants:
             raise Forbidden(f"{caller.name} has other tenants now: ask anew")
 
     return check
 
 
-async def _told(
+async def _stream(
     stack: ExitStack, listener: Listener, missed: Sequence[Event], still: Callable[[], None]
 ) -> AsyncIterator[bytes]:
     sent: set[str] = set()

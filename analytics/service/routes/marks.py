@@ -75,7 +75,7 @@ async def marks(
     """The newest first. Marks of other tenants than the caller's are left out."""
     span = span_words(last, begin, end, "last", "7d")
     # Not shared: who has just kept a mark finds it.
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_marks(store, span, at, service, kind, caller.tenants, limit, cursor), kept=0.0
     )
 

@@ -40,4 +40,4 @@ async def quantiles(
 ) -> Response:
     """Numbers from 10 s states, within 1 % of the value at their rank (TBT 2 %)."""
     words = Words(metric, quantile, window, step, last, by, caller.filter(where), at, exact)
-    return await ask.told(lambda store: quantiles_object(*ask_quantiles(store, words)), KEPT_SECONDS)
+    return await ask.respond(lambda store: quantiles_object(*ask_quantiles(store, words)), KEPT_SECONDS)

@@ -34,7 +34,7 @@ async def reports(
     cursor: Cursor = None,
 ) -> Response:
     """The newest first, without their bodies. A caller with tenants sees reports on these alone."""
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_reports(store, since, service, incident, state, caller.tenants, limit, cursor)
     )
 
@@ -48,4 +48,4 @@ async def report(
     incident: Annotated[Id, Path(description="As /reports gives it, or how it begins.")],
 ) -> Response:
     """The newest first, each with `report`, the answer of `why` at that time."""
-    return await ask.told(lambda store: ask_incident(store, incident.strip(), caller.tenants))
+    return await ask.respond(lambda store: ask_incident(store, incident.strip(), caller.tenants))

@@ -40,6 +40,6 @@ async def requests(
     """Values in [above_ms, below_ms), as the rows of /heatmap; a request's TBT is its longest gap."""
     chosen = caller.filter(where)
     span = span_words(window, begin, end, "window", "15m")
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_requests(store, metric, span, chosen, at, above_ms, below_ms, order, limit, cursor)
     )

@@ -62,7 +62,7 @@ async def slo(request: Request, ask: Asks, caller: Reader, at: At = "now") -> Re
     ledgers: Ledgers = request.app.state.ledgers
     broken = _shelf(request).fault
     fault = {"fault": broken} if broken and not caller.tenants else {}
-    return await ask.told(lambda store: ask_slo(store, ledgers, objectives, at) | fault, KEPT_SECONDS)
+    return await ask.respond(lambda store: ask_slo(store, ledgers, objectives, at) | fault, KEPT_SECONDS)
 
 
 @router.get("/slo/derive", operation_id="slo_derive", summary="What could be promised, from the last days")
@@ -79,7 +79,9 @@ async def derive(
 ) -> Response:
     """P95 of each endpoint by the hour of day (UTC), and a limit proposed from its peak hour."""
     objectives, chosen = objectives_for(request, caller), caller.filter(where)
-    return await ask.told(lambda store: ask_derive(store, metric, last, chosen, at, objectives), KEPT_SECONDS)
+    return await ask.respond(
+        lambda store: ask_derive(store, metric, last, chosen, at, objectives), KEPT_SECONDS
+    )
 
 
 @router.get(
@@ -100,6 +102,6 @@ async def objective(
     if name not in (each.name for each in objectives):
         raise NotFound(f"no objective {name!r} here")
     ledgers: Ledgers = request.app.state.ledgers
-    return await ask.told(
+    return await ask.respond(
         lambda store: ask_objective(store, ledgers, objectives, name, at, history), KEPT_SECONDS
     )

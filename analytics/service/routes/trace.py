@@ -30,4 +30,4 @@ async def trace(
 
     A request of a tenant that the caller does not see is not there: 404.
     """
-    return await ask.told(lambda store: ask_trace(store, id.strip(), caller.scope(), evidence))
+    return await ask.respond(lambda store: ask_trace(store, id.strip(), caller.scope(), evidence))

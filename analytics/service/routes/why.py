@@ -62,7 +62,9 @@ async def why(
     def question(store: Store) -> Question:
         return pose(store, metric, quantile, window, baseline, words, at)
 
-    return await ask.told_long(lambda store, told: _report(store, question, exact, view, told), KEPT_SECONDS)
+    return await ask.respond_long(
+        lambda store, progress: _report(store, question, exact, view, progress), KEPT_SECONDS
+    )
 
 
 @router.get("/diff", operation_id="diff", summary="Why B is slower than A", responses=LONG)
@@ -88,15 +90,17 @@ async def diff(
         end = rfc3339(end_of(store, at, visible))
         return scoped(compare(store, a, b, metric, quantile, window, where, end), caller)
 
-    return await ask.told_long(lambda store, told: _report(store, question, exact, view, told), KEPT_SECONDS)
+    return await ask.respond_long(
+        lambda store, progress: _report(store, question, exact, view, progress), KEPT_SECONDS
+    )
 
 
 def _report(
-    store: Store, posed: Callable[[Store], Question], exact: bool, view: str, told: Progress
+    store: Store, posed: Callable[[Store], Question], exact: bool, view: str, progress: Progress
 ) -> dict[str, Any]:
-    told(CHOOSING, 0, STEPS)
+    progress(CHOOSING, 0, STEPS)
     question = posed(store)
-    report = explain(store, question, exact, told)
+    report = explain(store, question, exact, progress)
     if view == "matrix":
         report = with_matrix(store, question, report, exact)
     return report.as_dict()
@@ -109,6 +113,7 @@ async def _one_request(
     if needless:
         raise UsageError(f"{needless} has no use with trace, which compares one request with those like it")
     around, scope = parse_duration(window), caller.scope()
-    return await ask.told_long(
-        lambda store, told: explain_trace(store, trace.strip(), metric, around, scope).as_dict(), KEPT_SECONDS
+    return await ask.respond_long(
+        lambda store, progress: explain_trace(store, trace.strip(), metric, around, scope).as_dict(),
+        KEPT_SECONDS,
     )

@@ -42,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
             " its receiver; `serve` takes a clickhouse:// DSN"
         )
     try:
-        from otel_attrib.analytics.service.door import Door
+        from otel_attrib.analytics.service.authentication import Authentication
         from otel_attrib.analytics.service.logs import set_up_logs
         from otel_attrib.commands.alone import serve_alone
     except ImportError as missing:
         raise MissingExtra("otel-attrib serve", "store,server") from missing
-    Door(settings)  # tokens that cannot be read are told before anything is opened
+    Authentication(settings)  # tokens that cannot be read are told before anything is opened
     set_up_logs(settings.log_format, settings.access_log)
     serve_alone(settings, dsn, _print_json if args.json else _print)
     return 0

@@ -54,13 +54,13 @@ def run(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in (*names, "spool", "spool_limit")}
     settings = load(**given, agent=False if args.no_agent else None)
     try:
-        from otel_attrib.analytics.service.door import Door
+        from otel_attrib.analytics.service.authentication import Authentication
         from otel_attrib.analytics.service.logs import set_up_logs
         from otel_attrib.collector.up import serve
         from otel_attrib.commands.face import Face
     except ImportError as missing:
         raise MissingExtra("otel-attrib up", "store,server") from missing
-    Door(settings)  # tokens that cannot be read are told before anything is opened
+    Authentication(settings)  # tokens that cannot be read are told before anything is opened
     set_up_logs(settings.log_format, settings.access_log)
     face = Face()
     serve(settings, _print_json if args.json else _print, face.app, face.beside())

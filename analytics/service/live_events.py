@@ -13,11 +13,11 @@ from otel_attrib.analytics.service.hub import Event
 from otel_attrib.analytics.windows import Window, rfc3339
 from otel_attrib.schema.store import Store
 
-__all__ = ["News", "quantile_now", "reports_since"]
+__all__ = ["NewEvents", "quantile_now", "reports_since"]
 
 SCHEMA = "otel-attrib/live/1"
 BACK = timedelta(minutes=2)
-"""How far back a row may be dated and still be news."""
+"""How far back a row may be dated and still be told as new."""
 AHEAD = timedelta(minutes=5)
 RESUMED = timedelta(days=1)
 MOST = 200
@@ -50,7 +50,7 @@ def quantile_now(store: Store, asked: Sliding, now: datetime) -> Event:
     return Event("quantile", encode(body).body)
 
 
-class News:
+class NewEvents:
     """Reports and marks that some tenants may see, from now on, each once."""
 
     def __init__(self, tenants: Sequence[str]) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from otel_attrib.analytics.service.authentication import Authentication, is_loopback
 from otel_attrib.analytics.service.caller import ROLES, Caller
-from otel_attrib.analytics.service.door import Door, is_loopback
 from otel_attrib.analytics.service.problem import Forbidden, Unauthorized
 from otel_attrib.analytics.service.tokens import Token, hash_of, new_token, read_tokens, write_tokens
 from otel_attrib.config import Settings
@@ -36,7 +36,7 @@ def test_the_command_makes_a_token_that_opens_the_door(tmp_path: Path) -> None:
             "add", "grafana", "--role", "write", "--tenant", 'a"\\b', "--tenant", "zen", "--json", path=path
         ).stdout
     )
-    door = Door(Settings(tokens=str(path)))
+    door = Authentication(Settings(tokens=str(path)))
 
     assert Caller("grafana", "write", ('a"\\b', "zen")) == door.caller(made["token"])
     assert made["token"] not in path.read_text() and hash_of(made["token"]) in path.read_text()
@@ -53,7 +53,7 @@ def test_a_change_is_seen_at_once(tmp_path: Path) -> None:
     """A token added, changed or removed counts from the next question on, without a new door."""
     path = tmp_path / "tokens.toml"
     write_tokens(path, [Token("a", hash_of("one"), "read")])
-    door = Door(Settings(tokens=str(path)))
+    door = Authentication(Settings(tokens=str(path)))
     seen: list[object] = [door.caller("one").role]
     write_tokens(path, [Token("a", hash_of("one"), "admin"), Token("b", hash_of("two"), "read", ("x",))])
     seen += [door.caller("one").role, door.caller("two").tenants]
@@ -72,7 +72,7 @@ def test_a_token_ends(tmp_path: Path) -> None:
     path, now = tmp_path / "tokens.toml", datetime.now(UTC)
     ends = {"old": now - timedelta(seconds=1), "new": now + timedelta(hours=1)}
     write_tokens(path, [Token(name, hash_of(name), "read", (), end) for name, end in ends.items()])
-    door = Door(Settings(tokens=str(path)))
+    door = Authentication(Settings(tokens=str(path)))
 
     assert "new" == door.caller("new").name
     with pytest.raises(Unauthorized, match="token old has expired"):
@@ -100,7 +100,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     path.chmod(0o600)
 
     with pytest.raises(ConfigError, match=BAD[text]):
-        Door(Settings(tokens=str(path)))
+        Authentication(Settings(tokens=str(path)))
 
 
 def test_a_file_that_others_read_is_refused(tmp_path: Path) -> None:
@@ -154,10 +154,10 @@ def test_loopback(host: str, expected: bool) -> None:
 
 def test_api_open_lets_everybody_in() -> None:
     """On another address nobody is let in without tokens, everybody with api_open, as on loopback."""
-    assert "admin" == Door(Settings(host="0.0.0.0", api_open=True)).caller(None).role
-    assert "admin" == Door(Settings()).caller(None).role
+    assert "admin" == Authentication(Settings(host="0.0.0.0", api_open=True)).caller(None).role
+    assert "admin" == Authentication(Settings()).caller(None).role
     with pytest.raises(Forbidden, match="OTEL_ATTRIB_TOKENS"):
-        Door(Settings(host="0.0.0.0")).caller("x")
+        Authentication(Settings(host="0.0.0.0")).caller("x")
 
 
 def test_usage_of_the_command(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One question on its way: the store as it sees it, how far it has come, and how it is called off."""
+"""A store for one question, which can be called off while its statements run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,32 +6,30 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from otel_attrib.analytics.service.bounded import BoundedStore
-from otel_attrib.analytics.service.progress import Progress
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.store import Store
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
-__all__ = ["Course"]
+__all__ = ["CancellableStore"]
 
 
-class Course(Store):
-    """A store for one question; after `end` it refuses statements and stops those that run."""
+class CancellableStore(Store):
+    """A store for one question; after `cancel` it refuses statements and stops those that run."""
 
     def __init__(self, pool: BoundedStore) -> None:
         """Ask through the clients of `pool`."""
         super().__init__(pool.dsn, pool.new_client)
-        self.progress = Progress()
         self._pool = pool
         self._running: set[str] = set()
-        self._ended = False
+        self._cancelled = False
         self._own = Lock()
 
-    def end(self) -> None:
+    def cancel(self) -> None:
         """Call the question off; blocks for as long as the store takes to hear it."""
         with self._own:
-            self._ended = True
+            self._cancelled = True
             running = tuple(self._running)
         for name in running:
             self._pool.kill(name)
@@ -43,7 +41,7 @@ class Course(Store):
     def _client(self) -> Iterator["Client"]:
         with self._pool.client() as (client, name):
             with self._own:
-                if self._ended:
+                if self._cancelled:
                     raise StoreError("nobody waits for this question any more")
                 self._running.add(name)
             try:

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from otel_attrib.analytics.service.meters import Meters
-from otel_attrib.analytics.service.place import route_of
+from otel_attrib.analytics.service.route_path import route_of
 
-__all__ = ["ACCESS", "Access"]
+__all__ = ["ACCESS", "AccessLog"]
 
 ACCESS = logging.getLogger("otel_attrib.access")
 """Where the lines go; silent unless setting access_log is on."""
@@ -19,7 +19,7 @@ _SECRET = re.compile(r"token|secret|passw|key|auth|cookie|signature", re.IGNOREC
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 
 
-class Access:
+class AccessLog:
     """Middleware that counts, and writes a line when `written`; neither has a header or a token in it."""
 
     def __init__(self, app: ASGIApp, meters: Meters, written: bool) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 from starlette.requests import Request
 
-from otel_attrib.analytics.service.place import route_of
+from otel_attrib.analytics.service.route_path import route_of
 from otel_attrib.errors import UsageError
 
-__all__ = ["Strict", "refuse_unknown"]
+__all__ = ["UnknownParameters", "refuse_unknown"]
 
 
-class Strict:
+class UnknownParameters:
     """The parameters of every route, as the OpenAPI document says them."""
 
     def __init__(self) -> None:
@@ -43,8 +43,8 @@ class Strict:
 
 async def refuse_unknown(request: Request) -> None:
     """The dependency of every route that does so."""
-    strict: Strict = request.app.state.strict
-    strict.check(request, route_of(request.scope))
+    parameters: UnknownParameters = request.app.state.unknown_parameters
+    parameters.check(request, route_of(request.scope))
 
 
 def _unknown(name: str, known: list[str]) -> str:

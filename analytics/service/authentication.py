@@ -13,7 +13,7 @@ from otel_attrib.analytics.service.tokens import Token, hash_of, read_tokens
 from otel_attrib.config import Settings
 from otel_attrib.errors import ConfigError
 
-__all__ = ["Door", "is_loopback"]
+__all__ = ["Authentication", "is_loopback"]
 
 _log = logging.getLogger(__name__)
 _ANYBODY = Caller("anybody", "admin")
@@ -33,7 +33,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Door:
+class Authentication:
     """Lets callers in; safe to share between threads."""
 
     def __init__(self, settings: Settings) -> None:

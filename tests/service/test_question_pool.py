@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from otel_attrib.analytics.service.bounded import BoundedStore, Limits
-from otel_attrib.analytics.service.desk import Desk
 from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.problem import OverLimit, TooBusy
+from otel_attrib.analytics.service.question_pool import QuestionPool
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.store import Store
 
@@ -24,36 +24,38 @@ LONG = "SELECT count() FROM numbers(100000000000) WHERE cityHash64(number) % 7 =
 
 @pytest.fixture
 def meters() -> Meters:
-    """Counters of the desk."""
+    """Counters of the pool."""
     return Meters()
 
 
 @pytest.fixture
-def make_desk(tables: Store, meters: Meters) -> Iterator[Callable[..., Desk]]:
-    """A desk over the store."""
-    made: list[Desk] = []
+def make_pool(tables: Store, meters: Meters) -> Iterator[Callable[..., QuestionPool]]:
+    """A pool over the store."""
+    made: list[QuestionPool] = []
 
-    def make(threads: int = 2, waiting: int = 2, limits: Limits = LIMITS) -> Desk:
-        made.append(Desk(lambda: tables, limits, threads, waiting, meters))
+    def make(threads: int = 2, waiting: int = 2, limits: Limits = LIMITS) -> QuestionPool:
+        made.append(QuestionPool(lambda: tables, limits, threads, waiting, meters))
         return made[-1]
 
     yield make
-    for desk in made:
-        desk.close()
+    for pool in made:
+        pool.close()
 
 
 def value(meters: Meters, name: str, **labels: str) -> float:
-    """One of the desk's counts."""
+    """One of the pool's counts."""
     return meters.registry.get_sample_value(f"otel_attrib_api_questions_{name}", labels) or 0.0
 
 
-async def one(desk: Desk, question: Callable[[Store], Any], key: Any = None, kept: float = 0.0) -> Any:
+async def one(
+    pool: QuestionPool, question: Callable[[Store], Any], key: Any = None, kept: float = 0.0
+) -> Any:
     """Ask and wait."""
-    with desk.asked(lambda store, _: question(store), key, kept) as flight:
+    with pool.asked(lambda store, _: question(store), key, kept) as flight:
         return await flight.landed()
 
 
-def test_the_same_question_is_asked_once(make_desk: Any, meters: Meters) -> None:
+def test_the_same_question_is_asked_once(make_pool: Any, meters: Meters) -> None:
     """Fifty who ask the same at the same time, and one just after, cost one statement; later ones another."""
     asked: list[int] = []
 
@@ -63,17 +65,17 @@ def test_the_same_question_is_asked_once(make_desk: Any, meters: Meters) -> None
         return len(asked)
 
     async def everybody() -> list[int]:
-        desk = make_desk()
-        first = await asyncio.gather(*(one(desk, question, "same", 0.2) for _ in range(50)))
-        soon = await one(desk, question, "same", 0.2)
+        pool = make_pool()
+        first = await asyncio.gather(*(one(pool, question, "same", 0.2) for _ in range(50)))
+        soon = await one(pool, question, "same", 0.2)
         await asyncio.sleep(0.5)
-        return [*first, soon, await one(desk, question, "same", 0.2), await one(desk, question, "other")]
+        return [*first, soon, await one(pool, question, "same", 0.2), await one(pool, question, "other")]
 
     assert [1] * 51 + [2, 3] == asyncio.run(everybody())
     assert (49, 1) == (value(meters, "shared_total", how="joined"), value(meters, "shared_total", how="kept"))
 
 
-def test_an_answer_is_renewed_beside_those_who_ask(make_desk: Any) -> None:
+def test_an_answer_is_renewed_beside_those_who_ask(make_pool: Any) -> None:
     """Just after its time the old answer is given at once while it is asked anew, once; then the new one."""
     asked: list[int] = []
 
@@ -83,33 +85,33 @@ def test_an_answer_is_renewed_beside_those_who_ask(make_desk: Any) -> None:
         return len(asked)
 
     async def steadily() -> tuple[list[int], float, int]:
-        desk = make_desk()
-        first = await one(desk, question, "same", 0.3)
+        pool = make_pool()
+        first = await one(pool, question, "same", 0.3)
         await asyncio.sleep(0.35)
         began = time.perf_counter()
-        old = await asyncio.gather(*(one(desk, question, "same", 0.3) for _ in range(20)))
+        old = await asyncio.gather(*(one(pool, question, "same", 0.3) for _ in range(20)))
         took = time.perf_counter() - began
         await asyncio.sleep(0.2)
-        return [first, *old], took, await one(desk, question, "same", 0.3)
+        return [first, *old], took, await one(pool, question, "same", 0.3)
 
     answers, took, new = asyncio.run(steadily())
     assert ([1] * 21, 2, 2) == (answers, new, len(asked))
     assert took < 0.1  # nobody waited for the new one
 
 
-def test_a_desk_that_is_closed(make_desk: Any) -> None:
+def test_a_desk_that_is_closed(make_pool: Any) -> None:
     """A question that comes while the service stops is a fault of the store, not of ours."""
 
     async def late() -> None:
-        desk = make_desk()
-        desk.close()
-        await one(desk, lambda _: True)
+        pool = make_pool()
+        pool.close()
+        await one(pool, lambda _: True)
 
     with pytest.raises(StoreError, match="stopping"):
         asyncio.run(late())
 
 
-def test_a_failure_is_not_kept(make_desk: Any) -> None:
+def test_a_failure_is_not_kept(make_pool: Any) -> None:
     """A question that failed is asked anew by the next, not answered with the old fault."""
     answers = iter((StoreError("down"), "up"))
 
@@ -120,27 +122,27 @@ def test_a_failure_is_not_kept(make_desk: Any) -> None:
         return answer
 
     async def twice() -> tuple[str, str]:
-        desk = make_desk()
+        pool = make_pool()
         try:
-            first = await one(desk, question, "key", 60)
+            first = await one(pool, question, "key", 60)
         except StoreError as fault:
             first = str(fault)
-        return first, await one(desk, question, "key", 60)
+        return first, await one(pool, question, "key", 60)
 
     assert ("down", "up") == asyncio.run(twice())
 
 
-def test_the_line_has_an_end(make_desk: Any, meters: Meters) -> None:
+def test_the_line_has_an_end(make_pool: Any, meters: Meters) -> None:
     """Of five questions for two threads and a line of two, the fifth is told to come again."""
     free = threading.Event()
 
     async def crowd() -> list[Any]:
-        desk = make_desk(threads=2, waiting=2)
-        asked = [asyncio.ensure_future(one(desk, lambda _: free.wait(10))) for _ in range(4)]
+        pool = make_pool(threads=2, waiting=2)
+        asked = [asyncio.ensure_future(one(pool, lambda _: free.wait(10))) for _ in range(4)]
         await asyncio.sleep(0.1)
         seen = value(meters, "running"), value(meters, "waiting")
         with pytest.raises(TooBusy, match="4 questions"):
-            await one(desk, lambda _: True)
+            await one(pool, lambda _: True)
         free.set()
         return [seen, *(await asyncio.gather(*asked)), value(meters, "running"), value(meters, "waiting")]
 
@@ -148,34 +150,34 @@ def test_the_line_has_an_end(make_desk: Any, meters: Meters) -> None:
     assert 1 == value(meters, "refused_total")
 
 
-def test_who_leaves_frees_the_place(make_desk: Any, meters: Meters) -> None:
+def test_who_leaves_frees_the_place(make_pool: Any, meters: Meters) -> None:
     """When the last who waits goes away, the statement ends and the thread is free within half a second."""
 
     async def leaves() -> float:
-        desk = make_desk(threads=1, limits=Limits(30.0, 10**12, 1 << 30))
-        asked = asyncio.ensure_future(one(desk, lambda store: store.rows(LONG), "long"))
+        pool = make_pool(threads=1, limits=Limits(30.0, 10**12, 1 << 30))
+        asked = asyncio.ensure_future(one(pool, lambda store: store.rows(LONG), "long"))
         await asyncio.sleep(0.3)
         began = time.perf_counter()
         asked.cancel()
-        assert 42 == await one(desk, lambda store: store.rows("SELECT 42 AS n")[0]["n"])
+        assert 42 == await one(pool, lambda store: store.rows("SELECT 42 AS n")[0]["n"])
         return time.perf_counter() - began
 
     assert asyncio.run(leaves()) < 5.0  # of the 30 s that it would have taken
     assert 1 == value(meters, "left_total")
 
 
-def test_one_who_stays_keeps_the_question(make_desk: Any) -> None:
+def test_one_who_stays_keeps_the_question(make_pool: Any) -> None:
     """One of two who wait for one answer goes away: the other gets it."""
 
     async def two() -> Any:
-        desk = make_desk()
+        pool = make_pool()
 
         def question(_: Store) -> str:
             time.sleep(0.2)
             return "answer"
 
-        leaver = asyncio.ensure_future(one(desk, question, "key"))
-        stayer = asyncio.ensure_future(one(desk, question, "key"))
+        leaver = asyncio.ensure_future(one(pool, question, "key"))
+        stayer = asyncio.ensure_future(one(pool, question, "key"))
         await asyncio.sleep(0.05)
         leaver.cancel()
         return await stayer

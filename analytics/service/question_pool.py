@@ -17,14 +17,14 @@ from threading import Lock
 from typing import Any
 
 from otel_attrib.analytics.service.bounded import BoundedStore, Limits
-from otel_attrib.analytics.service.course import Course
+from otel_attrib.analytics.service.cancellable import CancellableStore
 from otel_attrib.analytics.service.meters import Meters
 from otel_attrib.analytics.service.problem import TooBusy
 from otel_attrib.analytics.service.progress import Progress
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.store import Store
 
-__all__ = ["Desk", "Flight", "Question"]
+__all__ = ["Flight", "Question", "QuestionPool"]
 
 Question = Callable[[Store, Progress], Any]
 _ANSWERS_AT_MOST = 256
@@ -32,13 +32,13 @@ _GRACE_SECONDS = 1.0
 
 
 class Flight:
-    """One question, and whoever waits for its answer; used on the event loop alone."""
+    """One question and whoever waits for its answer (a single flight); used on the event loop alone."""
 
     def __init__(self) -> None:
         """Nobody waits yet."""
         self.progress = Progress()
         self.answer: asyncio.Future[Any]
-        self.course: Course | None = None
+        self.store: CancellableStore | None = None
         self.until = 0.0
         self.waiters = 0
         self.ended = False
@@ -49,7 +49,7 @@ class Flight:
         return await asyncio.shield(self.answer)
 
 
-class Desk:
+class QuestionPool:
     """One for each application, used on its event loop alone."""
 
     def __init__(
@@ -140,10 +140,10 @@ class Desk:
     def _run(self, flight: Flight, question: Question) -> Any:
         self._meters.waiting.dec()
         with self._meters.running.track_inprogress():
-            flight.course = Course(self._limited())
+            flight.store = CancellableStore(self._limited())
             if flight.ended:
                 raise StoreError("nobody waits for this question any more")
-            return question(flight.course, flight.progress)
+            return question(flight.store, flight.progress)
 
     def _over(self, done: "Future[Any]") -> None:
         if done.cancelled():
@@ -176,8 +176,8 @@ class Desk:
         self._forget(flight, key)
         flight.ended = True
         flight.answer.cancel()
-        if flight.course is not None:
-            self._killer.submit(flight.course.end)
+        if flight.store is not None:
+            self._killer.submit(flight.store.cancel)
 
     def _forget(self, flight: Flight, key: Hashable) -> None:
         known = self._flights.get(key)

@@ -21,8 +21,8 @@ FROM
             weight,
             value,
             arrayJoin(range(
-                (intDiv(at, {step:Int64}) + 1) * {step:Int64},
-                at + {window:Int64} + 1,
+                greatest(intDiv(at, {step:Int64}), intDiv({first:Int64}, {step:Int64})) * {step:Int64} + {step:Int64},
+                least(at + {window:Int64}, {last:Int64}) + 1,
                 {step:Int64})) AS window_end
         FROM
         (

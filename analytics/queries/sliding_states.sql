@@ -12,8 +12,8 @@ FROM
         arrived,
         state,
         arrayJoin(range(
-            (intDiv(start, {step:Int64}) + 1) * {step:Int64},
-            start + {window:Int64} + 1,
+            greatest(intDiv(start, {step:Int64}), intDiv({first:Int64}, {step:Int64})) * {step:Int64} + {step:Int64},
+            least(start + {window:Int64}, {last:Int64}) + 1,
             {step:Int64})) AS window_end
     FROM ($states)
 )

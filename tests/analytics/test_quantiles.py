@@ -123,3 +123,16 @@ def test_a_window_of_failures_has_no_quantile(store: Store, requests: Requests) 
     (point,) = slide(store, Sliding(METRICS["ttft"], 0.99, 900, 900, SPAN))
 
     assert (20, None) == (point.n, point.ms)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_window_of_twenty_years(store: Store, requests: Requests, exact: bool) -> None:
+    """A long window with a short step costs as much as it has ends in the span, and holds every request."""
+    store.insert_arrow("requests", requests(2000, seed=6))
+    asked = Sliding(METRICS["ttft"], 0.5, 7300 * 86400, 10, SPAN, exact=exact)
+
+    points = slide(store, asked)
+
+    assert 90 == len(points)
+    assert 2000 == points[-1].n
+    assert sorted(point.n for point in points) == [point.n for point in points]

@@ -25,8 +25,9 @@ _log = logging.getLogger(__name__)
 _NICE, _YIELDS = "os_threads_nice_value_query", 7
 _KILL = "KILL QUERY WHERE Settings['log_comment'] = {name:String} ASYNC"
 
-# ClickHouse's codes: TIMEOUT_EXCEEDED and its kin, TOO_MANY_ROWS and its kin, MEMORY_LIMIT_EXCEEDED.
-_TIME, _ROWS, _MEMORY = (159, 160, 209), (158, 307, 396), (241,)
+# ClickHouse's codes: TIMEOUT_EXCEEDED and its kin, TOO_MANY_ROWS and its kin, MEMORY_LIMIT_EXCEEDED and what
+# the engine refuses before it would take the memory (TOO_LARGE_ARRAY_SIZE and its kin).
+_TIME, _ROWS, _MEMORY = (159, 160, 209), (158, 307, 396), (241, 128, 131)
 _NARROW = "take a shorter window or span, a longer step, fewer dimensions in `by`, or choose with `where`"
 
 

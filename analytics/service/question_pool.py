@@ -27,7 +27,6 @@ from otel_attrib.schema.store import Store
 __all__ = ["Flight", "Question", "QuestionPool"]
 
 Question = Callable[[Store, Progress], Any]
-_ANSWERS_AT_MOST = 256
 _GRACE_SECONDS = 1.0
 
 
@@ -166,10 +165,10 @@ class QuestionPool:
         flight.until = now + kept
         if key is not None:
             self._flights[key] = flight
-        if len(self._flights) > _ANSWERS_AT_MOST:
-            over = [name for name, each in self._flights.items() if each.answer.done() and each.until <= now]
-            for name in over:
-                del self._flights[name]
+        # Some answers are megabytes, so none is held for longer than it is given again.
+        over = [name for name, each in self._flights.items() if each.answer.done() and each.until <= now]
+        for name in over:
+            del self._flights[name]
 
     def _call_off(self, flight: Flight, key: Hashable) -> None:
         self._meters.left.inc()

@@ -1,8 +1,10 @@
 """Bounded cost: one answer for all who ask the same, limits on each statement, a line that is not endless."""
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -53,6 +55,29 @@ async def one(
     """Ask and wait."""
     with pool.asked(lambda store, _: question(store), key, kept) as flight:
         return await flight.landed()
+
+
+def test_an_answer_is_held_no_longer_than_it_is_given_again(make_pool: Any) -> None:
+    """A hundred different questions leave none of their answers in memory but the last."""
+
+    class Big:
+        """An answer that can be seen to be held."""
+
+    held: list[weakref.ref[Big]] = []
+
+    def question(_: Store) -> Big:
+        answer = Big()
+        held.append(weakref.ref(answer))
+        return answer
+
+    async def everything() -> int:
+        pool = make_pool()
+        for number in range(100):
+            await one(pool, question, number, 0.0)
+        gc.collect()
+        return sum(each() is not None for each in held)
+
+    assert asyncio.run(everything()) <= 1
 
 
 def test_the_same_question_is_asked_once(make_pool: Any, meters: Meters) -> None:

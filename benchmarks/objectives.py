@@ -1,7 +1,7 @@
 """Objectives over many requests: what a month's attainment, budgets and burn rates cost, and a limit derived.
 
 Requests are made inside the engine, spread evenly over 30 days, without the sketches that objectives do not
-read. Figures are medians of wall and CPU time of the runs after one that warms the file cache. `ledger, next`
+read. Figures are medians of wall and CPU time of the runs after one that warms the file cache. `cache, next`
 is what the service pays for a question after its first; `store, one thread` is as the service limits it.
 
     python benchmarks/objectives.py --requests 10000000 --json objectives.json
@@ -24,8 +24,8 @@ from benchmarks.process import version_line
 from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.objectives import Limit, Objective, attain
+from otel_attrib.analytics.objectives.count_cache import CountCache
 from otel_attrib.analytics.objectives.derive import derive
-from otel_attrib.analytics.objectives.ledger import Ledger
 from otel_attrib.analytics.objectives.standing import stand
 from otel_attrib.analytics.service.bounded import BoundedStore, Limits
 from otel_attrib.analytics.windows import Window
@@ -99,7 +99,7 @@ def questions(store: Store) -> dict[str, Callable[[], object]]:
     eight = [replace(joint, name=f"t{i}", where=Filter((("tenant", (f"t{i}",)),))) for i in range(8)]
     minute = int(END.timestamp()) // 60
     bounded = BoundedStore(store, Limits(60, 1_000_000_000, 1 << 30))
-    ledger = Ledger([joint])
+    cache = CountCache([joint])
     month = Window(END - timedelta(days=DAYS), END)
     return {
         "attain, last hour": lambda: attain(store, joint, Window(END - timedelta(hours=1), END)),
@@ -108,8 +108,8 @@ def questions(store: Store) -> dict[str, Callable[[], object]]:
         "stand, 30 days, one limit": lambda: stand(store, [one], minute),
         "stand, 30 days, joint": lambda: stand(store, [joint], minute),
         "stand, 30 days, eight joint": lambda: stand(store, eight, minute),
-        "store, one thread: ledger, first": lambda: Ledger([joint]).upto(bounded, minute),
-        "store, one thread: ledger, next": lambda: ledger.upto(bounded, minute),
+        "store, one thread: cache, first": lambda: CountCache([joint]).upto(bounded, minute),
+        "store, one thread: cache, next": lambda: cache.upto(bounded, minute),
         "derive, 14 days": lambda: derive(
             store, METRICS["ttft"], Window(END - timedelta(days=14), END), EVERY_REQUEST
         ),

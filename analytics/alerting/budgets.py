@@ -1,4 +1,4 @@
-"""Budgets that burn: from the objectives to the board and the table of reports.
+"""Budgets that burn: from the objectives to active alerts and the table of reports.
 
 Each burn says why: what a regression of the same service and model has found already, or else the answer
 of `why` for the objective's requests in the short window. Where that abstains it is asked again as rows
@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.board import Board
 from otel_attrib.analytics.alerting.burning import Burning, Burns
-from otel_attrib.analytics.alerting.earlier import ended_row
 from otel_attrib.analytics.alerting.explaining import explain_soon
 from otel_attrib.analytics.alerting.found import Found, found_in
 from otel_attrib.analytics.alerting.kinds import SLO_BURN_PAGE, SLO_BURN_TICKET
 from otel_attrib.analytics.alerting.making import Maker, burn_incident
+from otel_attrib.analytics.alerting.restore import ended_row
 from otel_attrib.analytics.detection.incident import OPEN, OVER
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.objectives.objective import Objective
@@ -45,11 +45,11 @@ class _Asked:
 
 @dataclass(slots=True)
 class Budgets:
-    """One thread's: looks at the objectives, and puts what burns on the board."""
+    """One thread's: looks at the objectives, and makes active alerts of what burns."""
 
     burns: Burns
     maker: Maker
-    board: Board
+    active: ActiveAlerts
     keep: Callable[[ReportRow], None]
     level: float = 0.99
     since: dict[tuple[str, str], datetime] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Budgets:
         for alert in alerts:
             if alert.name in (SLO_BURN_PAGE, SLO_BURN_TICKET):
                 self.since[alert.labels["slo"], alert.labels["severity"]] = alert.starts
-                self.board.put(alert)
+                self.active.put(alert)
 
     def step(self, store: Store, now: float) -> None:
         """Look once; `now` is in seconds since 1970."""
@@ -73,7 +73,7 @@ class Budgets:
     def _take(self, store: Store, burning: Burning, now: float) -> None:
         incident = burn_incident(burning.objective.name, burning.severity, burning.since)
         at = datetime.fromtimestamp(now, UTC)
-        known = self.board.get(incident)
+        known = self.active.get(incident)
         if burning.over:
             asked = self.asked.pop(incident, _Asked())
             if known:
@@ -81,7 +81,7 @@ class Budgets:
             return
         asked, fresh = self._why(store, incident, burning, now)
         alert = self.maker.burn(burning.objective, burning.burns, asked.found, burning.since)
-        alert = self.maker.beside(alert, self.board.related(alert))
+        alert = self.maker.beside(alert, self.active.related(alert))
         self._put(alert, burning, asked, at, write=fresh or known is None)
 
     def _why(self, store: Store, incident: str, burning: Burning, now: float) -> tuple[_Asked, bool]:
@@ -95,7 +95,7 @@ class Budgets:
         return asked, True
 
     def _put(self, alert: Alert, burning: Burning, asked: _Asked, at: datetime, write: bool) -> None:
-        self.board.put(alert)
+        self.active.put(alert)
         if write:
             self.keep(_row(alert, burning, asked, at, self.level))
 
@@ -103,10 +103,10 @@ class Budgets:
         """End what burnt before a restart and burns no more."""
         at = datetime.fromtimestamp(now, UTC)
         for (name, severity), starts in self.since.items():
-            known = self.board.get(burn_incident(name, severity, starts))
+            known = self.active.get(burn_incident(name, severity, starts))
             if known:
                 self.keep(ended_row(known.ended(at)))
-                self.board.put(known.ended(at))
+                self.active.put(known.ended(at))
         self.since.clear()
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from otel_attrib.analytics.alerting.making import Burn
-from otel_attrib.analytics.objectives.ledger import Ledger
+from otel_attrib.analytics.objectives.count_cache import CountCache
 from otel_attrib.analytics.objectives.minutes import last_minute
 from otel_attrib.analytics.objectives.objective import Objective
-from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.analytics.objectives.standing import Firing, Standing, standing
 from otel_attrib.schema.store import Store
 
@@ -39,10 +39,10 @@ class Burning:
 class Burns:
     """The objectives of a site and which of them burn; for one thread."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, slo_files: SloFiles) -> None:
         """Know nothing yet."""
-        self._shelf = shelf
-        self._ledger: Ledger | None = None
+        self._slo_files = slo_files
+        self._counts: CountCache | None = None
         self._minute = 0
         self._burning: dict[tuple[str, str], Burning] = {}
         self.standings: Sequence[Standing] = ()
@@ -58,12 +58,12 @@ class Burns:
         yield from self._judge(at)
 
     def _stand(self, store: Store, minute: int) -> Sequence[Standing]:
-        objectives = self._shelf.objectives()
+        objectives = self._slo_files.objectives()
         if not objectives:
             return ()
-        if self._ledger is None or self._ledger.objectives != objectives:
-            self._ledger = Ledger(objectives)
-        found = self._ledger.upto(store, minute)
+        if self._counts is None or self._counts.objectives != objectives:
+            self._counts = CountCache(objectives)
+        found = self._counts.upto(store, minute)
         return [standing(each, minutes) for each, minutes in zip(objectives, found, strict=True)]
 
     def _judge(self, at: datetime) -> Iterator[Burning]:

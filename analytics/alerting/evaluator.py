@@ -1,7 +1,7 @@
 """Looking for incidents as long as the service lives, and telling whoever is to be told.
 
 Two threads look: one for tails that became slower, every few seconds; one for budgets that burn, every
-minute (its first look reads a month). What they find is put on the board, kept with its report in the
+minute (its first look reads a month). What they find becomes an active alert, kept with its report in the
 store, and told by threads that belong to the targets: nobody who is told can hold up a look. A look that
 fails is counted, said once in the log, and tried again.
 """
@@ -14,21 +14,21 @@ from datetime import UTC, datetime
 
 from prometheus_client.core import Metric
 
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.board import Board
 from otel_attrib.analytics.alerting.budgets import Budgets
 from otel_attrib.analytics.alerting.burning import Burns
-from otel_attrib.analytics.alerting.earlier import fetch_firing
 from otel_attrib.analytics.alerting.gauges import Gauges
 from otel_attrib.analytics.alerting.links import Links
 from otel_attrib.analytics.alerting.making import Maker
 from otel_attrib.analytics.alerting.meters import Meters
+from otel_attrib.analytics.alerting.notifier import Notifier
 from otel_attrib.analytics.alerting.regressions import Regressions
+from otel_attrib.analytics.alerting.restore import fetch_firing
 from otel_attrib.analytics.alerting.silences import Silence, fetch_silences
 from otel_attrib.analytics.alerting.targets import Targets
-from otel_attrib.analytics.alerting.telling import Teller
 from otel_attrib.analytics.alerting.watches import watches
-from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.config import Settings
 from otel_attrib.schema.reports import ReportRow, into_store
 from otel_attrib.schema.store import Store
@@ -52,24 +52,24 @@ def wanted(settings: Settings) -> bool:
 
 
 class Evaluator:
-    """Both looks, the board, and who is told."""
+    """Both looks, the active alerts, and who is told."""
 
     def __init__(
         self, settings: Settings, store: Stores, address: str, keep: Callable[[Store], Keep] = into_store
     ) -> None:
         """Prepare; `address` is where the page is, `keep` makes a way to write reports."""
         self.meters = Meters()
-        self.board = Board()
+        self.active = ActiveAlerts()
         self._settings = settings
         self._store = store
         self._keep = keep
         links = Links.of(settings, address)
         self.maker = Maker(links, settings.alert_severity, dict(settings.alert_labels))
         self.targets = Targets.of(settings, self.meters)
-        self._teller = Teller(self.board, self.targets, self.meters)
-        self.shelf = Shelf(settings.slo)
-        self._burns = Burns(self.shelf)
-        self._gauges = Gauges(self.board.firing, lambda: self._burns.standings)
+        self._notifier = Notifier(self.active, self.targets, self.meters)
+        self.slo_files = SloFiles(settings.slo)
+        self._burns = Burns(self.slo_files)
+        self._gauges = Gauges(self.active.firing, lambda: self._burns.standings)
         self._silences: tuple[Silence, ...] = ()
         self._silences_at = float("-inf")
         self._ending = threading.Event()
@@ -126,19 +126,19 @@ class Evaluator:
 
     def _regressions(self) -> Regressions:
         store = self._store()
-        found = Regressions(watches(store, self._settings), self.maker, self.board, self._keep(store))
+        found = Regressions(watches(store, self._settings), self.maker, self.active, self._keep(store))
         found.resume(self._earlier(store))
         return found
 
     def _budgets(self, store: Store) -> Budgets:
         level = self._settings.alert_quantile
-        found = Budgets(self._burns, self.maker, self.board, self._keep(store), level)
+        found = Budgets(self._burns, self.maker, self.active, self._keep(store), level)
         found.resume(self._earlier(store))
         return found
 
     def _earlier(self, store: Store) -> list[Alert]:
         alerts = [alert for alert, _ in fetch_firing(store)]
-        self._teller.already(alerts)
+        self._notifier.already(alerts)
         return alerts
 
     def _again_and_again(self, look: Callable[[float], None], every_s: float) -> None:
@@ -168,7 +168,7 @@ class Evaluator:
         if time.monotonic() - self._silences_at >= SILENCES_FRESH_S:
             self._silences = fetch_silences(self._store(), at)
             self._silences_at = time.monotonic()
-        self._teller.step(self._silences, at)
+        self._notifier.step(self._silences, at)
 
 
 def _odd(fault: Exception) -> bool:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.earlier import fetch_firing
+from otel_attrib.analytics.alerting.restore import fetch_firing
 from otel_attrib.analytics.alerting.silences import Silence, fetch_silences, silenced
 from otel_attrib.schema.store import Store
 

@@ -1,16 +1,16 @@
-"""Tails that became slower: from the watches to the board and the table of reports."""
+"""Tails that became slower: from the watches to active alerts and the table of reports."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.board import Board
-from otel_attrib.analytics.alerting.earlier import ended_row
 from otel_attrib.analytics.alerting.explaining import SAID
 from otel_attrib.analytics.alerting.found import found_in
 from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION
 from otel_attrib.analytics.alerting.making import Maker
+from otel_attrib.analytics.alerting.restore import ended_row
 from otel_attrib.analytics.alerting.watches import Watch
 from otel_attrib.analytics.detection.incident import LASTING, OPEN, OVER, SMALL
 from otel_attrib.analytics.detection.watcher import Judged
@@ -30,11 +30,11 @@ Keep = Callable[[ReportRow], None]
 
 @dataclass(slots=True)
 class Regressions:
-    """One thread's: looks, and puts what it finds on the board."""
+    """One thread's: looks, and makes active alerts of what it finds."""
 
     watches: Sequence[Watch]
     maker: Maker
-    board: Board
+    active: ActiveAlerts
     keep: Keep
     earlier: dict[tuple[str, str, str], Alert] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Regressions:
         for alert in alerts:
             if alert.name == LATENCY_REGRESSION:
                 self.earlier[_key(alert)] = alert
-                self.board.put(alert)
+                self.active.put(alert)
 
     def step(self, now: float) -> None:
         """Look once; `now` is in seconds since 1970."""
@@ -56,10 +56,10 @@ class Regressions:
 
     def _take(self, judged: Judged) -> None:
         row = self._named(judged.row)
-        known = self.board.get(row.incident)
+        known = self.active.get(row.incident)
         alert = self._alert(judged, row, known)
         if alert:
-            self.board.put(alert)
+            self.active.put(alert)
         self.keep(replace(row, alert=alert.as_json() if alert else ""))
 
     def _named(self, row: ReportRow) -> ReportRow:
@@ -86,7 +86,7 @@ class Regressions:
             starts = known.starts if known else row.onset
             found = found_in(judged.report)
             alert = self.maker.regression(row.incident, (row.service, row.model), row.metric, found, starts)
-            alert = self.maker.beside(alert, self.board.related(alert))
+            alert = self.maker.beside(alert, self.active.related(alert))
         if over and alert:
             self.names.pop(judged.row.incident, None)
             return alert.ended(row.time)
@@ -101,7 +101,7 @@ class Regressions:
             for key, alert in list(self.earlier.items()):
                 ended = alert.ended(datetime.fromtimestamp(now, UTC))
                 self.keep(ended_row(ended))
-                self.board.put(ended)
+                self.active.put(ended)
                 del self.earlier[key]
 
 

@@ -11,7 +11,7 @@ from threading import Event, Thread
 from otel_attrib.analytics.control.judged import Judged, judge, row_of
 from otel_attrib.analytics.control.rule import ThresholdRule
 from otel_attrib.analytics.objectives import Objective
-from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.config import Settings
 from otel_attrib.errors import OtelAttribError
 from otel_attrib.schema.decisions import DecisionRow, decision_into_store
@@ -60,8 +60,8 @@ class ThresholdLoop:
     @classmethod
     def beside(cls, settings: Settings, store: Callable[[], Store]) -> "ThresholdLoop":
         """Return the loop of a service with these settings; one that is off never begins."""
-        shelf = Shelf(settings.slo)
-        loop = cls(store, shelf.objectives, decision_into_store)
+        slo_files = SloFiles(settings.slo)
+        loop = cls(store, slo_files.objectives, decision_into_store)
         loop.on = bool(settings.slo_loop and settings.slo)
         return loop
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from otel_attrib.analytics.filters import EVERY_REQUEST
-from otel_attrib.analytics.objectives.ledger import Ledgers
+from otel_attrib.analytics.objectives.count_cache import CountCaches
 from otel_attrib.analytics.objectives.minutes import count_minutes, last_minute
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.slo_object import SCHEMA, history_points, slo_object, standing_object
@@ -16,17 +16,22 @@ from otel_attrib.schema.store import Store
 __all__ = ["ask_objective", "ask_slo"]
 
 
-def ask_slo(store: Store, ledgers: Ledgers, objectives: Sequence[Objective], at: str) -> dict[str, Any]:
+def ask_slo(store: Store, caches: CountCaches, objectives: Sequence[Objective], at: str) -> dict[str, Any]:
     """Return what `otel-attrib slo --json` prints."""
-    found = _minutes(store, ledgers, objectives, at)
+    found = _minutes(store, caches, objectives, at)
     return slo_object([standing(each, minutes) for each, minutes in zip(objectives, found, strict=True)])
 
 
 def ask_objective(
-    store: Store, ledgers: Ledgers, objectives: Sequence[Objective], name: str, at: str, history: bool
+    store: Store,
+    caches: CountCaches,
+    objectives: Sequence[Objective],
+    name: str,
+    at: str,
+    history: bool,
 ) -> dict[str, Any]:
     """Return one of the objectives by name, with its history where asked."""
-    found = _minutes(store, ledgers, objectives, at)
+    found = _minutes(store, caches, objectives, at)
     for objective, minutes in zip(objectives, found, strict=True):
         if objective.name == name:
             body = {"schema": SCHEMA, **standing_object(standing(objective, minutes))}
@@ -34,12 +39,12 @@ def ask_objective(
     raise LookupError(name)
 
 
-def _minutes(store: Store, ledgers: Ledgers, objectives: Sequence[Objective], at: str) -> list[Tally]:
-    """Return the counts of all objectives, whose ledger they share."""
+def _minutes(store: Store, caches: CountCaches, objectives: Sequence[Objective], at: str) -> list[Tally]:
+    """Return the counts of all objectives, whose cache they share."""
     if not objectives:
         return []
     minute = last_minute(end_of(store, at, EVERY_REQUEST), whole=at == "newest")
     if at == "now":
-        return ledgers.of(tuple(objectives)).upto(store, minute)
+        return caches.of(tuple(objectives)).upto(store, minute)
     longest = max(each.window for each in objectives) // MINUTE
     return count_minutes(store, objectives, minute - longest, minute, pieces=True)

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.objectives.ask_slo import ask_objective, ask_slo
+from otel_attrib.analytics.objectives.count_cache import CountCaches
 from otel_attrib.analytics.objectives.derive import DERIVED_LAST
 from otel_attrib.analytics.objectives.derived_object import ask_derive
-from otel_attrib.analytics.objectives.ledger import Ledgers
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.scope import in_scope
-from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Caller, Reader
 from otel_attrib.analytics.service.describe import ONE
@@ -36,19 +36,19 @@ def objectives_for(request: Request, caller: Caller) -> tuple[Objective, ...]:
     What is wrong with a file is for callers of all tenants: it may name another's objective.
     """
     try:
-        return in_scope(_shelf(request).objectives(), caller.tenants)
+        return in_scope(_slo_files(request).objectives(), caller.tenants)
     except DataError as fault:
         if caller.tenants:
             raise DataError("the objectives cannot be read; whoever runs the service sees why") from fault
         raise
 
 
-def _shelf(request: Request) -> Shelf:
+def _slo_files(request: Request) -> SloFiles:
     state = request.app.state
-    if not hasattr(state, "shelf"):
-        state.shelf, state.ledgers = Shelf(state.settings.slo), Ledgers()
-    shelf: Shelf = state.shelf
-    return shelf
+    if not hasattr(state, "slo_files"):
+        state.slo_files, state.count_caches = SloFiles(state.settings.slo), CountCaches()
+    slo_files: SloFiles = state.slo_files
+    return slo_files
 
 
 @router.get("/slo", operation_id="slo", summary="Where every objective stands")
@@ -59,10 +59,10 @@ async def slo(request: Request, ask: Asks, caller: Reader, at: At = "now") -> Re
     in them within the hour. `fault` is there while a file is broken: what was read before it stays in force.
     """
     objectives = objectives_for(request, caller)
-    ledgers: Ledgers = request.app.state.ledgers
-    broken = _shelf(request).fault
+    count_caches: CountCaches = request.app.state.count_caches
+    broken = _slo_files(request).fault
     fault = {"fault": broken} if broken and not caller.tenants else {}
-    return await ask.respond(lambda store: ask_slo(store, ledgers, objectives, at) | fault, KEPT_SECONDS)
+    return await ask.respond(lambda store: ask_slo(store, count_caches, objectives, at) | fault, KEPT_SECONDS)
 
 
 @router.get("/slo/derive", operation_id="slo_derive", summary="What could be promised, from the last days")
@@ -101,7 +101,7 @@ async def objective(
     objectives = objectives_for(request, caller)
     if name not in (each.name for each in objectives):
         raise NotFound(f"no objective {name!r} here")
-    ledgers: Ledgers = request.app.state.ledgers
+    count_caches: CountCaches = request.app.state.count_caches
     return await ask.respond(
-        lambda store: ask_objective(store, ledgers, objectives, name, at, history), KEPT_SECONDS
+        lambda store: ask_objective(store, count_caches, objectives, name, at, history), KEPT_SECONDS
     )

@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 
 from otel_attrib.analytics.exposition import Latencies
-from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.collector.listener import Listener, bind
 from otel_attrib.collector.status import status_for
@@ -53,7 +53,7 @@ def _behind(settings: Settings, link: StoreLink, addresses: Mapping[str, str]) -
         store=link.store,
         trouble=link.trouble,
         status=status,
-        metrics=(Latencies(link.store, settings.metrics_labels, Shelf(settings.slo).objectives),),
+        metrics=(Latencies(link.store, settings.metrics_labels, SloFiles(settings.slo).objectives),),
         page=page_folder(),
         runbooks=runbooks_folder(),
         own=tuple(addresses.values()),

@@ -34,7 +34,7 @@ class Face:
         """The application of the HTTP port over what the service has."""
         settings = inner.settings
         self._alerts = alerts = Evaluator(settings, inner.store, inner.addresses["http"])
-        latencies = Latencies(inner.store, settings.metrics_labels, alerts.shelf.objectives)
+        latencies = Latencies(inner.store, settings.metrics_labels, alerts.slo_files.objectives)
         behind = Behind(
             store=inner.store,
             trouble=inner.trouble,

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from otel_attrib.analytics.alerting.board import Board
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.budgets import Budgets
 from otel_attrib.analytics.alerting.burning import CALM_S, Burns
-from otel_attrib.analytics.alerting.earlier import fetch_firing
 from otel_attrib.analytics.alerting.gauges import Gauges
 from otel_attrib.analytics.alerting.links import Links
 from otel_attrib.analytics.alerting.making import Maker
-from otel_attrib.analytics.objectives.shelf import Shelf
+from otel_attrib.analytics.alerting.restore import fetch_firing
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.schema.reports import into_store
 from otel_attrib.schema.store import Store
 
@@ -76,7 +76,10 @@ def budgets(store: Store, tmp_path: Path) -> Iterator[Budgets]:
     """A look at one objective."""
     (tmp_path / "slo.yaml").write_text(OBJECTIVE)
     yield Budgets(
-        Burns(Shelf(str(tmp_path / "slo.yaml"))), Maker(Links("http://page", "")), Board(), into_store(store)
+        Burns(SloFiles(str(tmp_path / "slo.yaml"))),
+        Maker(Links("http://page", "")),
+        ActiveAlerts(),
+        into_store(store),
     )
 
 
@@ -91,7 +94,7 @@ def test_a_page_with_an_answer(store: Store, budgets: Budgets, now: float) -> No
 
     budgets.step(store, now)
 
-    (alert,) = budgets.board.firing()
+    (alert,) = budgets.active.firing()
     assert ("SloBurnPage", "page", "first-token", "m") == tuple(
         alert.labels[name] for name in ("alertname", "severity", "slo", "model")
     )
@@ -113,10 +116,10 @@ def test_within_the_budget(store: Store, budgets: Budgets, now: float) -> None:
 
     budgets.step(store, now)
 
-    assert [] == budgets.board.firing()
+    assert [] == budgets.active.firing()
     gauges = {
         sample.name: sample.value
-        for family in Gauges(budgets.board.firing, lambda: budgets.burns.standings).collect()
+        for family in Gauges(budgets.active.firing, lambda: budgets.burns.standings).collect()
         for sample in family.samples
     }
     assert (1.0, 1.0) == (gauges["otel_attrib_slo_budget_left"], gauges["otel_attrib_slo_attained"])
@@ -126,14 +129,14 @@ def test_over_when_calm(store: Store, budgets: Budgets, now: float) -> None:
     """A page is over once no pair has burnt for three minutes; its end is kept with the same incident."""
     fill(store, now, 0.2)
     budgets.step(store, now)
-    (alert,) = budgets.board.firing()
+    (alert,) = budgets.active.firing()
 
     # Half an hour later without requests the short windows hold nothing.
     later = now + 1860
     for wait in range(0, int(CALM_S) + 61, 60):
         budgets.step(store, later + wait)
 
-    assert not [a for a in budgets.board.firing() if a.name == "SloBurnPage"]
+    assert not [a for a in budgets.active.firing() if a.name == "SloBurnPage"]
     over = [row for row in rows(store) if row["incident"] == alert.incident]
     assert "over" == over[-1]["state"]
 
@@ -153,15 +156,19 @@ def test_a_restart_is_the_same_incident(store: Store, budgets: Budgets, now: flo
     """A service that is started anew goes on with the burn that there was."""
     fill(store, now, 0.2)
     budgets.step(store, now)
-    (before,) = budgets.board.firing()
+    (before,) = budgets.active.firing()
 
     again = Budgets(
-        Burns(Shelf(str(tmp_path / "slo.yaml"))), budgets.maker, Board(), into_store(store), budgets.level
+        Burns(SloFiles(str(tmp_path / "slo.yaml"))),
+        budgets.maker,
+        ActiveAlerts(),
+        into_store(store),
+        budgets.level,
     )
     again.resume(alert for alert, _ in fetch_firing(store))
     again.step(store, now + 60)
 
-    (after,) = again.board.firing()
+    (after,) = again.active.firing()
     assert (before.incident, dict(before.labels), before.starts) == (
         after.incident,
         dict(after.labels),
@@ -175,13 +182,13 @@ def test_a_burn_is_told_for_a_while_only_if_it_lasts(store: Store, budgets: Budg
     budgets.step(store, now)
     store.command("TRUNCATE TABLE requests")
     fill(store, now + 3600, 0.0, 30)
-    again = Budgets(Burns(budgets.burns._shelf), budgets.maker, Board(), into_store(store))
+    again = Budgets(Burns(budgets.burns._slo_files), budgets.maker, ActiveAlerts(), into_store(store))
 
     again.resume(alert for alert, _ in fetch_firing(store))
     again.step(store, now + 3600)
 
-    assert [] == again.board.firing()
-    assert 1 == len(again.board.ended_since(datetime.fromtimestamp(now, UTC) - timedelta(hours=1)))
+    assert [] == again.active.firing()
+    assert 1 == len(again.active.ended_since(datetime.fromtimestamp(now, UTC) - timedelta(hours=1)))
     # Kept too: the command and the API list nothing that is over, and another restart takes nothing over.
     assert [] == fetch_firing(store)
     assert {"model": "m", "slo": "first-token"} == rows(store)[-1]["where"]

@@ -85,7 +85,7 @@ def test_nobody_waits_for_a_receiver(store: Store, hook: Any) -> None:
         load({}, alerts="on", alert_interval="100ms", webhooks="http://127.0.0.1:9/x"), lambda: store, ""
     )
     evaluator.start()
-    evaluator.board.put(Maker(evaluator.maker.links).test(evaluator_time()))
+    evaluator.active.put(Maker(evaluator.maker.links).test(evaluator_time()))
 
     wait_for(lambda: value(evaluator, "otel_attrib_alert_notifications_waiting") == 1)
     looks = value(evaluator, "otel_attrib_alert_looks_total", outcome="ok")

@@ -15,16 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.board import Board
-from otel_attrib.analytics.alerting.earlier import fetch_firing
 from otel_attrib.analytics.alerting.links import Links
 from otel_attrib.analytics.alerting.listing import ask_alerts
 from otel_attrib.analytics.alerting.making import Maker
 from otel_attrib.analytics.alerting.meters import Meters
+from otel_attrib.analytics.alerting.notifier import Notifier
 from otel_attrib.analytics.alerting.regressions import FOUND_AGAIN_S, Regressions
+from otel_attrib.analytics.alerting.restore import fetch_firing
 from otel_attrib.analytics.alerting.targets import Targets
-from otel_attrib.analytics.alerting.telling import Teller
 from otel_attrib.analytics.alerting.watches import watches
 from otel_attrib.config import load
 from otel_attrib.fleet import load_scenario, simulate
@@ -69,19 +69,19 @@ def _ends(table: pa.Table) -> Any:
 
 def looks(
     store: Store, fleet: Fleet, targets: Targets, metrics: str = "ttft"
-) -> Iterator[tuple[float, Board]]:
-    """Look every five seconds from before the fault on; yields seconds since the fault, and the board."""
+) -> Iterator[tuple[float, ActiveAlerts]]:
+    """Look every five seconds from before the fault on; yields seconds since the fault, and the alerts."""
     settings = load({}, alert_metrics="ttft", alert_external_url="http://page")
-    board = Board()
+    active = ActiveAlerts()
     maker = Maker(Links.of(settings, ""), settings.alert_severity)
-    look = Regressions(watches(store, settings), maker, board, into_store(store))
-    teller = Teller(board, targets, Meters())
+    look = Regressions(watches(store, settings), maker, active, into_store(store))
+    notifier = Notifier(active, targets, Meters())
     now = fleet.fault - 10
     while now <= fleet.end:
         fleet.until(store, now)
         look.step(now)
-        teller.step((), datetime.fromtimestamp(now, UTC))
-        yield now - fleet.fault, board
+        notifier.step((), datetime.fromtimestamp(now, UTC))
+        yield now - fleet.fault, active
         now += LOOK_S
 
 
@@ -92,10 +92,10 @@ def blamed(alert: Alert) -> list[str]:
 
 @dataclass
 class Told:
-    """What came of one fault: seconds until its layer was named, the board, and what both receivers got."""
+    """What came of one fault: seconds until its layer was named, the alerts, and what both receivers got."""
 
     named: float
-    board: Board
+    active: ActiveAlerts
     alertmanager: list[dict[str, Any]]
     webhook: list[dict[str, Any]]
 
@@ -108,13 +108,13 @@ def told(tables: Store, hook: Any, alertmanager: Start) -> Iterator[Told]:
     targets = Targets.of(load({}, alertmanager=url, webhooks=own.url), Meters())
     targets.start()
     named = -1.0
-    for seconds, board in looks(tables, Fleet("cpu-hog"), targets):
-        if named < 0 and any("cpu" in blamed(alert) for alert in board.firing()):
+    for seconds, active in looks(tables, Fleet("cpu-hog"), targets):
+        if named < 0 and any("cpu" in blamed(alert) for alert in active.firing()):
             named = seconds
     for each in (receiver, own):
         each.wait_for(lambda got: any("host CPU" in str(body) for body in got))
     targets.stop(5)
-    yield Told(named, board, receiver.got, own.got)
+    yield Told(named, active, receiver.got, own.got)
     for name in ("requests", "steps", "samples", "reports", "latency_histogram"):
         tables.command(f"TRUNCATE TABLE {name}")
 
@@ -165,7 +165,7 @@ def test_labels_never_change(told: Told) -> None:
 
 def test_kept_and_listed(told: Told, tables: Store) -> None:
     """What fires is in the table of reports, so that the command, the API and a restart find it again."""
-    (firing,) = told.board.firing()
+    (firing,) = told.active.firing()
 
     ((kept, row),) = fetch_firing(tables)
     assert (firing.incident, dict(firing.labels)) == (kept.incident, dict(kept.labels))
@@ -178,26 +178,26 @@ def test_kept_and_listed(told: Told, tables: Store) -> None:
 
 def test_a_restart_is_the_same_incident(told: Told, tables: Store) -> None:
     """A service that is started anew during a fault goes on with the incident there is, and ends it once."""
-    (before,) = told.board.firing()
-    board = Board()
+    (before,) = told.active.firing()
+    active = ActiveAlerts()
     settings = load({}, alert_metrics="ttft")
-    again = Regressions(watches(tables, settings), Maker(Links("", "")), board, into_store(tables))
+    again = Regressions(watches(tables, settings), Maker(Links("", "")), active, into_store(tables))
     now = datetime.now(UTC).timestamp()
 
     again.resume(alert for alert, _ in fetch_firing(tables))
     again.step(now)
-    (after,) = board.firing()
+    (after,) = active.firing()
     again.step(now + FOUND_AGAIN_S)
 
     assert (before.incident, before.starts) == (after.incident, after.starts)
     assert dict(before.labels) == dict(after.labels)
-    assert [] == board.firing()
-    assert [before.incident] == [alert.incident for alert in board.ended_since(before.starts)]
+    assert [] == active.firing()
+    assert [before.incident] == [alert.incident for alert in active.ended_since(before.starts)]
     assert [] == ask_alerts(tables)["items"]
 
 
 def test_nothing_is_told_of_nothing(store: Store) -> None:
     """A fleet in which nothing breaks raises no alert."""
-    boards = [board for _, board in looks(store, Fleet("null-stationary", QUIET), Targets((), ()))]
+    every = [active for _, active in looks(store, Fleet("null-stationary", QUIET), Targets((), ()))]
 
-    assert [] == boards[-1].firing()
+    assert [] == every[-1].firing()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.earlier import ended_row
+from otel_attrib.analytics.alerting.restore import ended_row
 from otel_attrib.analytics.detection.incident import OPEN
 from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.analytics.service.tokens import Token, hash_of, write_tokens

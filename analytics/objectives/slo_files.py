@@ -12,14 +12,14 @@ from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.openslo import load_objectives
 from otel_attrib.errors import DataError
 
-__all__ = ["Shelf"]
+__all__ = ["SloFiles"]
 
 _log = logging.getLogger(__name__)
 
 State = tuple[tuple[str, int, int], ...]
 
 
-class Shelf:
+class SloFiles:
     """The objectives of one file or folder; safe to share between threads."""
 
     def __init__(self, path: str) -> None:

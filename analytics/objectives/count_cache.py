@@ -18,15 +18,15 @@ from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.tally import Tally
 from otel_attrib.schema.store import Store
 
-__all__ = ["AGAIN", "ANEW_S", "Ledger", "Ledgers"]
+__all__ = ["AGAIN", "ANEW_S", "CountCache", "CountCaches"]
 
 AGAIN = 30
 ANEW_S = 3600.0
-LEDGERS_AT_MOST = 16
+CACHES_AT_MOST = 16
 MINUTE = timedelta(minutes=1)
 
 
-class Ledger:
+class CountCache:
     """The minutes of some objectives; safe to share between threads."""
 
     def __init__(self, objectives: Sequence[Objective], clock: Callable[[], float] = time.monotonic) -> None:
@@ -71,19 +71,19 @@ def _before(old: Tally, first: int, held: int) -> Tally:
     return old.cut(kept - held, kept)
 
 
-class Ledgers:
-    """A ledger for each set of objectives that is asked for: one a scope of tenants; the oldest make room."""
+class CountCaches:
+    """A cache for each set of objectives that is asked for: one a scope of tenants; the oldest make room."""
 
     def __init__(self) -> None:
         """Hold none."""
         self._lock = threading.Lock()
-        self._held: OrderedDict[tuple[Objective, ...], Ledger] = OrderedDict()
+        self._held: OrderedDict[tuple[Objective, ...], CountCache] = OrderedDict()
 
-    def of(self, objectives: tuple[Objective, ...]) -> Ledger:
-        """Return the ledger of these objectives."""
+    def of(self, objectives: tuple[Objective, ...]) -> CountCache:
+        """Return the cache of these objectives."""
         with self._lock:
-            ledger = self._held.pop(objectives, None) or Ledger(objectives)
-            self._held[objectives] = ledger
-            while len(self._held) > LEDGERS_AT_MOST:
+            cache = self._held.pop(objectives, None) or CountCache(objectives)
+            self._held[objectives] = cache
+            while len(self._held) > CACHES_AT_MOST:
                 self._held.popitem(last=False)
-            return ledger
+            return cache

@@ -1,4 +1,4 @@
-"""From what is on the board to what is told: once for each state of an alert, and not while it is silenced.
+"""From active alerts to notifications: once for each state of an alert, and not while it is silenced.
 
 Webhooks are told of changes; those of one service and model in the same look are one body. Alertmanager
 is given all that is firing each time, and groups and repeats as it is configured. What a silence covers
@@ -10,23 +10,23 @@ import threading
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.alert import ENDED, NEW, UPDATED, Alert, Change
-from otel_attrib.analytics.alerting.board import Board
 from otel_attrib.analytics.alerting.meters import Meters
 from otel_attrib.analytics.alerting.silences import Silence, silenced
 from otel_attrib.analytics.alerting.targets import Targets
 
-__all__ = ["Teller"]
+__all__ = ["Notifier"]
 
 ENDED_TOLD = timedelta(minutes=5)
 
 
-class Teller:
-    """Compares the board with what was told last; safe to share between threads."""
+class Notifier:
+    """Compares the active alerts with what was told last; safe to share between threads."""
 
-    def __init__(self, board: Board, targets: Targets, meters: Meters) -> None:
+    def __init__(self, active: ActiveAlerts, targets: Targets, meters: Meters) -> None:
         """Nobody was told of anything."""
-        self._board = board
+        self._active = active
         self._targets = targets
         self._meters = meters
         self._lock = threading.Lock()
@@ -41,8 +41,8 @@ class Teller:
     def step(self, silences: Sequence[Silence], at: datetime) -> None:
         """Tell what is new since the last step."""
         with self._lock:
-            loud = [alert for alert in self._board.firing() if not self._is_held(alert, silences, at)]
-            closed = [a for a in self._board.ended_since(at - ENDED_TOLD) if a.incident in self._told]
+            loud = [alert for alert in self._active.firing() if not self._is_held(alert, silences, at)]
+            closed = [a for a in self._active.ended_since(at - ENDED_TOLD) if a.incident in self._told]
             changes = [change for alert in loud if (change := self._news(alert))]
             changes += [Change(ENDED, alert) for alert in closed]
             for alert in closed:

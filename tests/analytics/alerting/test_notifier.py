@@ -1,13 +1,13 @@
-"""What is told of what is on the board: each state once, nothing while silenced, ends always."""
+"""What is told of active alerts: each state once, nothing while silenced, ends always."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from otel_attrib.analytics.alerting.active import ActiveAlerts
 from otel_attrib.analytics.alerting.alert import Alert, Change
-from otel_attrib.analytics.alerting.board import Board
 from otel_attrib.analytics.alerting.meters import Meters
+from otel_attrib.analytics.alerting.notifier import Notifier
 from otel_attrib.analytics.alerting.silences import Silence, parse_matchers
-from otel_attrib.analytics.alerting.telling import Teller
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -36,23 +36,23 @@ def alert(incident: str, verdict: str = "INSUFFICIENT", model: str = "m", **word
     return Alert(incident, labels, words, NOON, found={"verdict": verdict, "layers": []})
 
 
-def parts() -> tuple[Board, Listener, Teller]:
-    """A board, and a teller over it."""
-    board, listener = Board(), Listener()
+def parts() -> tuple[ActiveAlerts, Listener, Notifier]:
+    """Active alerts, and a notifier over them."""
+    active, listener = ActiveAlerts(), Listener()
     targets: Any = listener
-    return board, listener, Teller(board, targets, Meters())
+    return active, listener, Notifier(active, targets, Meters())
 
 
 def test_once_for_each_state() -> None:
     """A verdict is told once, a new one once more; other words that change are told with the next state."""
-    board, listener, teller = parts()
+    active, listener, notifier = parts()
 
     for found in (alert("a"), alert("a", summary="more rows"), alert("a", "CAUSE"), alert("a", "CAUSE")):
-        board.put(found)
-        teller.step((), NOON)
-    board.put(alert("a", "CAUSE").ended(NOON + SECOND))
-    teller.step((), NOON + SECOND)
-    teller.step((), NOON + SECOND)
+        active.put(found)
+        notifier.step((), NOON)
+    active.put(alert("a", "CAUSE").ended(NOON + SECOND))
+    notifier.step((), NOON + SECOND)
+    notifier.step((), NOON + SECOND)
 
     assert [[("new", "a")], [("updated", "a")], [("ended", "a")]] == listener.bodies
     assert [] == listener.firing
@@ -60,11 +60,11 @@ def test_once_for_each_state() -> None:
 
 def test_grouped() -> None:
     """Alerts of one service and model in the same look are one body; those of another have their own."""
-    board, listener, teller = parts()
+    active, listener, notifier = parts()
 
     for found in (alert("a"), alert("b"), alert("c", model="other")):
-        board.put(found)
-    teller.step((), NOON)
+        active.put(found)
+    notifier.step((), NOON)
 
     assert [[("new", "a"), ("new", "b")], [("new", "c")]] == listener.bodies
     assert ["a", "b", "c"] == listener.firing
@@ -72,13 +72,13 @@ def test_grouped() -> None:
 
 def test_silenced() -> None:
     """Nobody is told of what is silenced; when the silence ends first, it is told then."""
-    board, listener, teller = parts()
+    active, listener, notifier = parts()
     silence = Silence.new(parse_matchers(["model=m"]), NOON, NOON + 10 * SECOND, "me", "test")
-    board.put(alert("a"))
+    active.put(alert("a"))
 
-    teller.step([silence], NOON)
+    notifier.step([silence], NOON)
     silent = list(listener.bodies), list(listener.firing)
-    teller.step([silence], NOON + 10 * SECOND)
+    notifier.step([silence], NOON + 10 * SECOND)
 
     assert ([], []) == silent
     assert [[("new", "a")]] == listener.bodies
@@ -87,51 +87,51 @@ def test_silenced() -> None:
 
 def test_the_end_of_what_was_told_is_told() -> None:
     """A silence that comes later does not leave a receiver with an incident that never ends."""
-    board, listener, teller = parts()
-    board.put(alert("a"))
-    teller.step((), NOON)
+    active, listener, notifier = parts()
+    active.put(alert("a"))
+    notifier.step((), NOON)
     silence = Silence.new(parse_matchers(["model=m"]), NOON, NOON + 99 * SECOND, "me", "test")
 
-    board.put(alert("a").ended(NOON + SECOND))
-    teller.step([silence], NOON + SECOND)
+    active.put(alert("a").ended(NOON + SECOND))
+    notifier.step([silence], NOON + SECOND)
 
     assert [[("new", "a")], [("ended", "a")]] == listener.bodies
 
 
 def test_what_was_silent_ends_silently() -> None:
     """The end of an alert that nobody was told of is told to nobody."""
-    board, listener, teller = parts()
+    active, listener, notifier = parts()
     silence = Silence.new(parse_matchers(["model=m"]), NOON, NOON + 99 * SECOND, "me", "test")
-    board.put(alert("a"))
-    teller.step([silence], NOON)
-    board.put(alert("a").ended(NOON + SECOND))
-    teller.step([silence], NOON + SECOND)
+    active.put(alert("a"))
+    notifier.step([silence], NOON)
+    active.put(alert("a").ended(NOON + SECOND))
+    notifier.step([silence], NOON + SECOND)
 
     assert [] == listener.bodies
 
 
 def test_known_from_before() -> None:
     """What was told before a restart is not told again, unless it reads anew."""
-    board, listener, teller = parts()
-    board.put(alert("a"))
-    teller.already([alert("a")])
+    active, listener, notifier = parts()
+    active.put(alert("a"))
+    notifier.already([alert("a")])
 
-    teller.step((), NOON)
-    board.put(alert("a", "CAUSE"))
-    teller.step((), NOON)
+    notifier.step((), NOON)
+    active.put(alert("a", "CAUSE"))
+    notifier.step((), NOON)
 
     assert [[("updated", "a")]] == listener.bodies
 
 
 def test_related() -> None:
     """Alerts of the same service and model are related; one that names no model is about all of them."""
-    board = Board()
+    active = ActiveAlerts()
     burn = Alert("s", {"alertname": "SloBurnPage", "service": "chat", "incident": "s"}, {}, NOON)
     for found in (alert("a"), alert("b", model="other"), burn):
-        board.put(found)
+        active.put(found)
 
-    assert ["s"] == [other.incident for other in board.related(alert("a"))]
-    assert ["a", "b"] == [other.incident for other in board.related(burn)]
+    assert ["s"] == [other.incident for other in active.related(alert("a"))]
+    assert ["a", "b"] == [other.incident for other in active.related(burn)]
 
 
 def test_labels_survive_json() -> None:

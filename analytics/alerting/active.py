@@ -5,12 +5,12 @@ from datetime import datetime
 
 from otel_attrib.analytics.alerting.alert import Alert
 
-__all__ = ["Board"]
+__all__ = ["ActiveAlerts"]
 
 SHARED = ("service", "model")
 
 
-class Board:
+class ActiveAlerts:
     """Alerts by incident; safe to share between threads."""
 
     def __init__(self) -> None:

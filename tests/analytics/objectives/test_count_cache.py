@@ -10,7 +10,7 @@ import pytest
 from otel_attrib.analytics.filters import EVERY_REQUEST, parse_filter
 from otel_attrib.analytics.objectives import Limit, Objective
 from otel_attrib.analytics.objectives import minutes as minutes_module
-from otel_attrib.analytics.objectives.ledger import AGAIN, ANEW_S, Ledger, Ledgers
+from otel_attrib.analytics.objectives.count_cache import AGAIN, ANEW_S, CountCache, CountCaches
 from otel_attrib.analytics.objectives.minutes import count_minutes, last_minute
 from otel_attrib.analytics.objectives.tally import Tally
 from otel_attrib.schema.store import Store
@@ -61,43 +61,43 @@ def anew(store: Store, minute: int) -> list[Tally]:
 
 
 def test_kept_counts_are_those_read_anew(store: Store, made: Callable[..., Rows], tabled: Any) -> None:
-    """Minute by minute, after hours, and back in time, the ledger gives what the rows hold."""
+    """Minute by minute, after hours, and back in time, the cache gives what the rows hold."""
     store.insert_arrow("requests", tabled(made(3000, 1, minutes=600)))
-    ledger = Ledger(BOTH)
+    cache = CountCache(BOTH)
 
     for after in (100, 101, 101, 133, 200, 450, 600, 590, 2000):
-        found = ledger.upto(store, NOON_MINUTE + after)
+        found = cache.upto(store, NOON_MINUTE + after)
         assert same(anew(store, NOON_MINUTE + after), found), after
 
 
 def test_late_requests_are_counted_within_the_bound(store: Store, made: Any, tabled: Any) -> None:
     """What arrives late for the last half hour is in at once, older ones when the hour is over."""
     clock = [0.0]
-    ledger = Ledger(BOTH, lambda: clock[0])
+    cache = CountCache(BOTH, lambda: clock[0])
     store.insert_arrow("requests", tabled(made(500, 2, minutes=300)))
     minute = NOON_MINUTE + 300
-    ledger.upto(store, minute)
+    cache.upto(store, minute)
     late = [row for row in made(2000, 3, minutes=300) if row["time"] >= NOON + timedelta(minutes=300 - AGAIN)]
     store.insert_arrow("requests", tabled(late))
 
-    assert same(anew(store, minute), ledger.upto(store, minute))
+    assert same(anew(store, minute), cache.upto(store, minute))
     store.insert_arrow("requests", tabled(made(500, 4, minutes=100)))
-    assert not same(anew(store, minute), ledger.upto(store, minute))
+    assert not same(anew(store, minute), cache.upto(store, minute))
     clock[0] = ANEW_S
-    assert same(anew(store, minute), ledger.upto(store, minute))
+    assert same(anew(store, minute), cache.upto(store, minute))
 
 
 def test_a_question_after_the_first_reads_half_an_hour(store: Store, made: Any, tabled: Any) -> None:
     """The first question takes several statements where there are many requests, the next one each."""
     store.insert_arrow("requests", tabled(made(2000, 5, minutes=300)))
     counting: Any = Counting(store)
-    ledger = Ledger(BOTH)
+    cache = CountCache(BOTH)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(minutes_module, "ROWS_AT_ONCE", 1500)
-        ledger.upto(counting, NOON_MINUTE + 300)
+        cache.upto(counting, NOON_MINUTE + 300)
         first = counting.asked
-        ledger.upto(counting, NOON_MINUTE + 301)
+        cache.upto(counting, NOON_MINUTE + 301)
 
     assert 5 == first  # weights count too: some 1,000 in each of five hours
     assert first + 1 == counting.asked
@@ -115,16 +115,16 @@ def test_pieces_add_up(store: Store, made: Any, tabled: Any, at_once: int) -> No
     assert same(anew(store, NOON_MINUTE + 300), found)
 
 
-def test_each_scope_has_a_ledger_of_its_own() -> None:
+def test_each_scope_has_a_cache_of_its_own() -> None:
     """The same objectives share one; others do not; sixteen are held and the oldest makes room."""
-    ledgers = Ledgers()
-    first = ledgers.of(BOTH)
+    caches = CountCaches()
+    first = caches.of(BOTH)
 
-    assert first is ledgers.of(BOTH)
-    assert first is not ledgers.of(BOTH[:1])
+    assert first is caches.of(BOTH)
+    assert first is not caches.of(BOTH[:1])
     for i in range(16):
-        ledgers.of((Objective(f"x{i}", "", EVERY_REQUEST, (Limit("ttft", 1),)),))
-    assert first is not ledgers.of(BOTH)
+        caches.of((Objective(f"x{i}", "", EVERY_REQUEST, (Limit("ttft", 1),)),))
+    assert first is not caches.of(BOTH)
 
 
 def test_the_running_minute_is_left_out() -> None:

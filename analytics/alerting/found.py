@@ -10,7 +10,7 @@ from typing import Any
 from otel_attrib.analytics.report import Report
 from otel_attrib.analytics.wording import layer_title, milliseconds, percent, probability, slice_title
 
-__all__ = ["Found", "found_in", "words_of"]
+__all__ = ["Found", "cut", "found_in", "listed", "words_of"]
 
 SENTENCES = 5
 LONGEST = 600
@@ -77,13 +77,13 @@ def words_of(found: Found) -> dict[str, str]:
     words = {
         "verdict": f"{found['verdict']}: {found['reason']}",
         "layers": "; ".join(_lines(found)),
-        "evidence_for": _listed(_sentences(found["evidence"]["for"])),
-        "evidence_against": _listed(_sentences(found["evidence"]["against"])),
+        "evidence_for": listed(_sentences(found["evidence"]["for"])),
+        "evidence_against": listed(_sentences(found["evidence"]["against"])),
         "who": _who(found["slice"]),
-        "would_decide": _listed(found["deciding"]),
+        "would_decide": listed(found["deciding"]),
         "exemplars": " ".join(found["exemplars"][:SENTENCES]),
     }
-    return {name: _cut(text) for name, text in words.items() if text}
+    return {name: cut(text) for name, text in words.items() if text}
 
 
 def _lines(found: Found) -> Iterator[str]:
@@ -100,7 +100,8 @@ def _sentences(points: Sequence[Found]) -> list[str]:
     return [f"{layer_title(point['layer'])}: {point['text']}" for point in points]
 
 
-def _listed(sentences: Sequence[str]) -> str:
+def listed(sentences: Sequence[str]) -> str:
+    """Return the first few, one a line, and how many more there are."""
     more = [f"and {len(sentences) - SENTENCES} more"] if len(sentences) > SENTENCES else []
     return "\n".join([*sentences[:SENTENCES], *more])
 
@@ -112,5 +113,6 @@ def _who(found: Mapping[str, Any] | None) -> str:
     return f"{slice_title(found['where'])}: {found['requests']} requests{share}"
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+def cut(text: str, longest: int = LONGEST) -> str:
+    """Return a text of `longest` characters at most."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

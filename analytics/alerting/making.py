@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from otel_attrib.analytics.alerting.alert import Alert
-from otel_attrib.analytics.alerting.found import Found, words_of
+from otel_attrib.analytics.alerting.found import Found, cut, listed, words_of
 from otel_attrib.analytics.alerting.kinds import (
     KINDS,
     LATENCY_REGRESSION,
@@ -22,6 +22,8 @@ from otel_attrib.analytics.wording import digits
 __all__ = ["Burn", "Maker", "burn_incident"]
 
 OURS = "otel-attrib"
+DESCRIPTION = 2000
+"""Characters of the annotation that holds all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,12 @@ class Maker:
             found,
             starts,
         )
-        more = {"burn": "\n".join(map(str, burns)), "objective_url": self.links.objective(objective.name)}
+        more = {"burn": listed(list(map(str, burns))), "objective_url": self.links.objective(objective.name)}
         return replace(alert, annotations={**alert.annotations, **_told(more)})
 
     def beside(self, alert: Alert, others: Sequence[Alert]) -> Alert:
         """Return it with the alerts that may tell of the same trouble."""
-        related = "\n".join(map(self._named, others))
+        related = listed(list(map(self._named, others)))
         return replace(alert, annotations={**alert.annotations, **_told({"related": related})})
 
     def _named(self, alert: Alert) -> str:
@@ -104,7 +106,7 @@ class Maker:
         starts: datetime,
     ) -> Alert:
         fixed = {"alertname": name, "severity": severity, "incident": incident, "source": OURS}
-        words = {"summary": summary, **(words_of(found) if found else {})}
+        words = {"summary": cut(summary), **(words_of(found) if found else {})}
         service, model = labels.get("service", ""), labels.get("model", "")
         places = {
             "report_url": self.links.report(incident) if found else "",
@@ -115,7 +117,7 @@ class Maker:
         return Alert(
             incident,
             _told({**self.labels, **labels, **fixed}),
-            {**words, "description": _description(words), **_told(places)},
+            {**words, "description": cut(_description(words), DESCRIPTION), **_told(places)},
             starts,
             found=found,
         )

@@ -14,7 +14,14 @@ __all__ = ["COUNTS", "DURATIONS", "NAMES", "STAMPS", "TEXTS", "Mapping", "pairs"
 STAMPS: Final = ("arrival", "queued", "scheduled", "first_token", "last_token")
 """Moments of a request in the order in which they happen."""
 
-COUNTS: Final = ("prompt_tokens", "cached_tokens", "output_tokens", "preemptions", "sla_deadline_ms")
+COUNTS: Final = (
+    "prompt_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "preemptions",
+    "sla_deadline_ms",
+    "weight",
+)
 """Numbers that are not moments."""
 
 TEXTS: Final = (

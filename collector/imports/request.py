@@ -172,6 +172,8 @@ def _count(name: str, value: Any) -> float | None:
         return None
     if found < 0:
         raise ValueError(f"{name} is {found}, below zero")
-    if name != "sla_deadline_ms" and (found != int(found) or found > _MOST):
+    if name == "weight" and not 1 <= found <= 1000:
+        raise ValueError(f"weight is {found}: a row stands for 1 to 1000 requests")
+    if name not in ("sla_deadline_ms", "weight") and (found != int(found) or found > _MOST):
         raise ValueError(f"{name} is {found}, no whole number below 2**32")
     return float(found)

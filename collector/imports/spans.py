@@ -88,7 +88,8 @@ def export_request(batch: Sequence[ImportedSpan]) -> bytes:
 def _digest(request: Request) -> bytes:
     said = [
         sorted(request.texts.items()),
-        sorted(request.counts.items()),
+        # How many requests it stands for says nothing of the request: files from before keep their ids.
+        sorted(item for item in request.counts.items() if item[0] != "weight"),
         sorted(request.at.items()),
         *([sorted(request.given.items())] if request.given else []),
         request.status,
@@ -130,6 +131,8 @@ def _attributes(request: Request) -> Iterator[KeyValue]:
     if "finish_reason" in texts:
         reasons = ArrayValue(values=[AnyValue(string_value=texts["finish_reason"])])
         yield KeyValue(key=names.GEN_AI_RESPONSE_FINISH_REASONS, value=AnyValue(array_value=reasons))
+    if "weight" in counts:
+        yield _value(names.SAMPLE_WEIGHT, counts["weight"])
     if "sla_deadline_ms" in counts:
         yield _value(names.SLA_DEADLINE_MS, counts["sla_deadline_ms"])
     yield from _times(request)

@@ -197,3 +197,17 @@ def test_csv_of_another_trace(run: Run, store: Store, tmp_path: Path) -> None:
     assert (4808, 10, None, None, None) == (
         row["prompt_tokens"], row["output_tokens"], row["ttft_us"], row["e2e_us"], row["outside_us"],
     )  # fmt: skip
+
+
+def test_a_row_may_stand_for_others(run: Run, store: Store, tmp_path: Path) -> None:
+    """A column `weight` is how many requests a row counts for; what is no such number is told as bad."""
+    lines = ["arrival,ttft_ms,weight,request_id"]
+    lines += [f"2026-05-01T12:00:0{n}Z,100,{weight},r{n}" for n, weight in enumerate(["7", "", "0", "1e9"])]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    account = json.loads(run("import", "requests", str(tmp_path / "t.csv"), "--json"))
+
+    assert {"r0": 7, "r1": 1} == {
+        row["request_id"]: row["weight"] for row in store.rows("SELECT request_id, weight FROM requests")
+    }
+    assert 8 == store.rows("SELECT sum(requests) AS n FROM requests_10s")[0]["n"]
+    assert 2 == json.dumps(account).count("a row stands for 1 to 1000 requests")

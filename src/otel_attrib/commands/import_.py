@@ -30,7 +30,8 @@ RFC 3339. Durations that the table has as such: ttft, tpot, e2e and the stages
 (ingress, tokenize, queue, kv_init, prefill, sample, egress, decode_forward, …);
 a column called queue_ms or ttft_us maps itself, and so does a plain `ttft` or
 `queue` that holds nothing but numbers (in seconds, and the summary says so).
-Sizes: prompt_tokens, cached_tokens, output_tokens. And request_id, model,
+Sizes: prompt_tokens, cached_tokens, output_tokens; weight, how many requests a
+row stands for where others were sampled away. And request_id, model,
 service, version, node, tenant, status, finish_reason, error_type, …
 
 Stamps of two clocks are never subtracted from each other: what would cross them

@@ -8,6 +8,7 @@ anew, and is told so.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 
 from otel_attrib.analytics.objectives import Limit, Objective
 from otel_attrib.schema.decisions import DecisionRow
@@ -19,7 +20,7 @@ __all__ = ["Effective", "banded", "effective"]
 class Effective:
     """The threshold `ms` in force; `since` the end of the period after which it was moved, None: never.
 
-    `void` counts the moves in the log that another limit or band has made void.
+    `void` counts the moves in the log that another limit or band, or a threshold that is none, has made void.
     """
 
     ms: float
@@ -36,7 +37,9 @@ def effective(objective: Objective, limit: Limit, log: Iterable[DecisionRow], at
         mine = (row.objective, row.metric) == (objective.name, limit.metric)
         if not mine or row.time > at or row.word not in ("raise", "lower"):
             continue
-        if (row.limit_ms, row.baseline_ms, row.buffer_ms) != (limit.ms, baseline, buffer):
+        mine_then = (row.limit_ms, row.baseline_ms, row.buffer_ms) == (limit.ms, baseline, buffer)
+        # Decisions come as log records too: one without a time that can be met is nobody's threshold.
+        if not mine_then or not 0 < row.after_ms < inf:
             void += 1
         else:
             found = Effective(row.after_ms, row.time)

@@ -89,3 +89,11 @@ def test_a_class_bounds_one_latency() -> None:
     assert (120.0, 15.0) == banded(GOLD, TTFT)
     assert (None, None) == banded(GOLD, TPOT)
     assert (30.0, 5.0) == banded(other, TPOT)
+
+
+@pytest.mark.parametrize("after", [0.0, -5.0, float("nan"), float("inf")])
+def test_no_time_is_no_threshold(after: float) -> None:
+    """A move to what no latency can be held to, such as a record cut short says, is void."""
+    found = effective(GOLD, TTFT, [row(5, "raise", after)], NOON + timedelta(minutes=9))
+
+    assert (120.0, None, 1) == (found.ms, found.since, found.void)

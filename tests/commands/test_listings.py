@@ -135,7 +135,7 @@ def test_slowest_requests(run: Run, store: Store) -> None:
 
     slowest = store.rows("SELECT trace_id FROM requests ORDER BY ttft_us DESC LIMIT 3")
     assert ["arrived", "(UTC)", "trace", "model/tenant", "TTFT", "ms"] == heads.split()[:6]
-    assert [row["trace_id"][:16] for row in slowest] == [line.split()[2] for line in rows]
+    assert [row["trace_id"][:14] for row in slowest] == [line.split()[2] for line in rows]
     assert all("queue" in line and line.endswith("ok") for line in rows)
     assert "more follow: --limit, or --json and --cursor" == more
     assert 80 >= max(map(len, (heads, *rows)))

@@ -2,10 +2,10 @@
 
 --above and --below keep requests whose latency lies in [above, below) ms, as a
 row of `otel-attrib heatmap` does; with --metric tbt those with a gap in there. The
-slowest leave out requests on which the metric was not observed. `otel-attrib
-trace ID` shows one of them. --json also prints `next`: give it as --cursor for
-the page that follows (with the same other options); no request is shown twice
-or left out, however many are alike.
+slowest leave out requests on which the metric was not observed. `mostly` names the
+stage that took most of the TTFT. `otel-attrib trace ID` shows one of them. --json
+also prints `next`: give it as --cursor for the page that follows (with the same
+other options); no request is shown twice or left out, however many are alike.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def _print(rows: "list[RequestRow]", args: argparse.Namespace, more: bool) -> No
         print(f"no request in {args.window}{_said(args)}")
         return
     title = metric_named(args.metric).title
-    heads = ("arrived (UTC)", "trace", "model/tenant", f"{title} ms", "most of TTFT", "status")
+    heads = ("arrived (UTC)", "trace", "model/tenant", f"{title} ms", "mostly", "status")
     follow = "more follow: --limit, or --json and --cursor" if more else ""
     print_table(heads, [_cells(row) for row in rows], 3, follow)
 
@@ -83,8 +83,8 @@ def _cells(row: "RequestRow") -> tuple[str, ...]:
     name = row.words["trace_id"] or row.words["request_id"]
     return (
         f"{row.time:%m-%d %H:%M:%S}",
-        name[:16],
-        who if len(who) <= 22 else f"…{who[-21:]}",
+        name[:14],
+        who if len(who) <= 19 else f"…{who[-18:]}",
         "-" if row.value_us is None else milliseconds(row.value_us / 1000),
         max(row.stages_ms, key=lambda stage: row.stages_ms[stage], default="-"),
         row.words["status"],

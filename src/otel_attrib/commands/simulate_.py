@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.seed < 0:
         raise UsageError(f"--seed {args.seed} is below 0")
-    simulation = _simulated(args)
-    _show(args, simulation, _deliver(args, simulation))
+    simulation, done = _deliver(args, _simulated(args))
+    _show(args, simulation, done)
     return 0
 
 
@@ -105,7 +105,8 @@ def _simulated(args: argparse.Namespace) -> "Simulation":
     return found
 
 
-def _deliver(args: argparse.Namespace, simulation: "Simulation") -> "list[Delivered]":
+def _deliver(args: argparse.Namespace, simulation: "Simulation") -> "tuple[Simulation, list[Delivered]]":
+    """Send it where it is to go; return it with its windows as they were sent, and what went where."""
     from otel_attrib.commands.progress import counted
     from otel_attrib.fleet.deliver import deliver, deliver_fast, write_parquet
 
@@ -127,17 +128,17 @@ def _deliver(args: argparse.Namespace, simulation: "Simulation") -> "list[Delive
 
         with delivery(args.dsn, args.url) as to:
             if args.live:
-                _stream(simulation, to)
-            else:
-                with counted("sending", total) as advance:
-                    done.append(deliver(simulation, to, advance))
-    return done
+                return _stream(simulation, to)
+            with counted("sending", total) as advance:
+                done.append(deliver(simulation, to, advance))
+    return simulation, done
 
 
-def _stream(simulation: "Simulation", to: "Delivery") -> None:
+def _stream(simulation: "Simulation", to: "Delivery") -> "tuple[Simulation, list[Delivered]]":
     import sys
 
     from otel_attrib.commands.stopping import raises
+    from otel_attrib.fleet.deliver import Delivered
     from otel_attrib.fleet.live import send_live
 
     def say(line: str) -> None:
@@ -152,9 +153,13 @@ def _stream(simulation: "Simulation", to: "Delivery") -> None:
                 to,
                 lambda began: say(f"the window begins at {began:%H:%M:%S} UTC and lasts {length:.0f} s"),
             )
-        say(f"{sent.live_s} s sent in real time, at most {sent.latest_s:.1f} s late")
     except KeyboardInterrupt:
         say("ended early")
+        return simulation, []
+    say(f"{sent.live_s} s sent in real time, at most {sent.latest_s:.1f} s late")
+    run, (baseline, current) = simulation.run, simulation.windows
+    moved = simulation.starting(sent.began - (current.start - baseline.start))
+    return moved, [Delivered(to.shown, run.requests.n, len(run.steps), simulation.samples.num_rows, 0)]
 
 
 def _show(args: argparse.Namespace, simulation: "Simulation", done: "list[Delivered]") -> None:

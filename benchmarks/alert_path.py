@@ -135,7 +135,7 @@ def up(folder: Path, **settings: str) -> Iterator[dict[str, str]]:
     """Run `otel-attrib up` with its store in `folder`; yields its addresses."""
     folder.mkdir(parents=True, exist_ok=True)
     ports = [f"--{name}-port=0" for name in ("otlp-grpc", "otlp-http", "clickhouse", "http")]
-    words = [*OURS, "up", f"--dsn=chdb://{folder}/store", *ports, "--no-agent", "--json"]
+    words = [*OURS, *"up --no-agent --json".split(), f"--dsn=chdb://{folder}/store", *ports]
     named = {f"OTEL_ATTRIB_{name.upper()}": value for name, value in settings.items()}
     with Child(words, folder / "up.log", clean_environment() | named) as child:
         yield child.wait_for_line(60)

@@ -8,7 +8,6 @@ may fail at any step: the step raises, and the next one takes up where the last 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
-from math import inf
 
 from otel_attrib.analytics.detection.counts import Bins, Series, fetch_bins, fetch_limits, fetch_series
 from otel_attrib.analytics.detection.detector import QUIET_S, Detector
@@ -40,6 +39,7 @@ NEWCOMERS_EVERY_S = 60.0
 EARLIER_DAYS = 7
 BACKLOG_S = 900.0  # what is caught up with after the store was away; the rest is skipped
 BACKING = 20.0  # expected exceedances that a series' own baseline rate is set against
+CLOCK_BACK_S = 60.0  # a clock that is set back by more has been wrong
 LEAST_ROWS = 200  # of the baseline, below which a series is not watched
 
 Explain = Callable[[Store, Question], Report]
@@ -75,6 +75,7 @@ class Watcher:
     backlog_s: float = BACKLOG_S
     learned_at: float = 0.0
     looked_at: float = 0.0
+    now: float = 0.0
     passed_over: set[Series] = field(default_factory=set)
 
     def learn(self, now: float) -> None:
@@ -117,6 +118,9 @@ class Watcher:
 
     def step(self, now: float) -> list[Judged]:
         """Count what ended since the last step, and return what there is to say about it."""
+        before, self.now = self.now, now
+        if now < before - CLOCK_BACK_S:
+            return self._anew(now)
         if not self.incidents and (now - self.learned_at >= LEARN_EVERY_S or self._newcomers(now)):
             self.learn(now)
         end = int(now) - self.lag_s
@@ -128,6 +132,14 @@ class Watcher:
         over = [series for series in self.detectors if self._feed(series, counted, window)]
         self.until = end
         return list(self._judge(now, over))
+
+    def _anew(self, now: float) -> list[Judged]:
+        """End what there is and learn again: a clock was ahead, and nothing waits until it is that late."""
+        self.until = int(now) - self.lag_s
+        ended = list(self._judge(now, list(self.incidents)))
+        self.looked_at = 0.0
+        self.learn(now)
+        return ended
 
     def _newcomers(self, now: float) -> bool:
         """Return whether a service and model came that nothing was learned of; asked once a minute.
@@ -162,7 +174,7 @@ class Watcher:
             if not (ended or not incident.state or now >= incident.due[0]):
                 continue
             yield self._answer(incident, now, ended)
-            incident.due = [time for time in incident.due if time > now] or [inf]
+            incident.due = [time for time in incident.due if time > now] or [now + HOUR_S]
             if ended:
                 del self.incidents[series]
             if ended == LASTING:

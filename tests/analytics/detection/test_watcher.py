@@ -145,3 +145,49 @@ def test_a_new_service_is_learned_within_a_minute(
         watch.step(START + at)
 
     assert [START + 60] == learned
+
+
+@pytest.mark.parametrize("wrong_s", [3600.0, 30 * 86_400.0])
+def test_a_clock_that_was_ahead_blinds_nobody(counts: Callable[[Fault], None], wrong_s: float) -> None:
+    """A clock was an hour or a month ahead for a minute and is set right: the next fault is seen at once."""
+    counts(lambda second: np.where((second >= 300) & (second < 900), 6.0, 1.0))
+    store: Any = None
+    watch = Watcher(store, answering(50.0), METRICS["ttft"], 0.99, lag_s=0)
+    watch.learn(START)
+    for at in (*range(10, 120, 10), *(wrong_s + at for at in range(120, 180, 10))):
+        watch.step(START + at)
+
+    found = [judged for at in range(180, 1200, 10) for judged in watch.step(START + at)]
+
+    assert not watch.incidents
+    assert ("open", "over") == (found[0].row.state, found[-1].row.state)
+    assert abs(found[0].row.onset - datetime.fromtimestamp(START + 300, UTC)) <= timedelta(seconds=5)
+
+
+def test_an_incident_is_judged_hourly_while_it_lasts(counts: Callable[[Fault], None]) -> None:
+    """With a baseline of many hours too an incident says at least once an hour that it goes on."""
+    counts(lambda second: np.where(second >= 300, 6.0, 1.0))
+
+    found = watched(50.0, minutes=60 * 7, before=timedelta(hours=6))
+
+    times = [judged.row.time for judged in found]
+    assert "lasting" == found[-1].row.state
+    assert all(
+        later - sooner <= timedelta(hours=1, seconds=20)
+        for sooner, later in zip(times, times[1:], strict=False)
+    )
+
+
+def test_what_a_wrong_clock_saw_is_over_when_it_is_set_right(counts: Callable[[Fault], None]) -> None:
+    """An incident that was under way at a time that never came ends, so that its alert does."""
+    counts(lambda second: np.where((second >= 3600) & (second < 9000), 6.0, 1.0))
+    store: Any = None
+    watch = Watcher(store, answering(50.0), METRICS["ttft"], 0.99, lag_s=0)
+    watch.learn(START)
+    ahead = [judged for at in range(3500, 3700, 10) for judged in watch.step(START + at)]
+
+    found = watch.step(START + 100)
+
+    assert ("open", "over") == (ahead[-1].row.state, found[0].row.state)
+    assert ahead[-1].row.incident == found[0].row.incident
+    assert not watch.incidents

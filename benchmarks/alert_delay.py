@@ -4,8 +4,8 @@ For each case a real `otel-attrib up` with an embedded store of its own and a re
 receiver; a model fleet streams its baseline at once and what happens second by second over OTLP. The fault
 begins some seconds into the window. Measured is the time from the fault's beginning to the first alert that
 reaches the receiver, whatever it says, and to the first that blames the layer at fault before any other;
-where nothing of a layer broke (longer prompts, or nothing at all) no alert may blame one. Everything shares the
-machine's cores.
+where nothing of a layer broke (longer prompts, or nothing at all) no alert may blame one. All of it shares
+the machine's cores.
 
     python benchmarks/alert_delay.py --json alert_delay.json
     python benchmarks/alert_delay.py --only cpu-hog

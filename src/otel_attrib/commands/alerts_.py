@@ -1,16 +1,16 @@
-"""What fires now and why; rules for Prometheus and Grafana; silences; a test of who is told.
+"""What fires now and why; rules for Prometheus and Grafana; silences; a test.
 
-  alerts                   what fires now, each with its verdict (also: alerts list)
-  alerts run               look for incidents and tell, until stopped
-  alerts test              send a test alert to everybody who is told, show the answers
-  alerts check             what would be watched and told, and by which rules
-  alerts export            rules of the objectives for --format prometheus or grafana
-  alerts silence COND …    tell nobody of alerts whose labels meet every condition
-  alerts silence           list silences; --end ID lets one end now
+  alerts                what fires now, each with its verdict (or: alerts list)
+  alerts run            look for incidents and tell, until stopped
+  alerts test           send a test alert to all who are told, show the answers
+  alerts check          what would be watched and told, and by which rules
+  alerts export         rules of the objectives, for Prometheus or Grafana
+  alerts silence COND…  tell nobody of alerts that meet every condition
+  alerts silence        list silences; --end ID lets one end now
 
-`otel-attrib up` looks for incidents by itself where settings alertmanager or webhooks
-name somebody to tell (or alerts is on); `alerts run` does the same beside a service or
-over a ClickHouse store. See docs/alerts.md.
+`otel-attrib up` looks for incidents by itself where settings alertmanager or
+webhooks name somebody to tell (or alerts is on); `alerts run` does the same
+beside a service or over a ClickHouse store. See docs/alerts.md.
 """
 
 import argparse
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "otel-attrib alerts [options] [PART [WORD ...]]"
     parser.epilog = (
         "example: otel-attrib alerts\n"
-        "         otel-attrib alerts export --format prometheus --slo objectives --out rules.yaml\n"
-        "         otel-attrib alerts silence model=llama-8b --for 2h --comment 'load test'\n"
+        "         otel-attrib alerts export --format prometheus --out rules.yaml\n"
+        "         otel-attrib alerts silence model=llama-8b --for 2h --comment drill\n"
         "         otel-attrib alerts test"
     )
     parser.add_argument("words", nargs="*", metavar="PART", help="one of the parts above, with its words")

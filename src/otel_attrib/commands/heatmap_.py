@@ -1,8 +1,8 @@
 """Draw latency over time: how many requests were how slow, and where the P99 was.
 
-A cell holds the requests (with --metric tbt the gaps between tokens) of one step
-of time and one bin of latency; bins are powers of 10^(1/20), 12.2 % wide, put
-together until they fit. The line is the number that `otel-attrib quantiles`
+A cell holds the requests (with --metric tbt the gaps between tokens) of one
+step of time and one bin of latency; bins are powers of 10^(1/20), 12.2 % wide,
+put together until they fit. The line is the number that `otel-attrib quantiles`
 prints for a window as long as a column. Deploys and other marks stand below.
 
 Counts are exact, and come from a rollup by minutes; steps below a minute and

@@ -1,4 +1,4 @@
-"""Keep a mark (a deploy, a changed configuration, a drill), or list those there are.
+"""Keep a mark (a deploy, a changed configuration, a drill), or list marks.
 
   mark NAME   keep one, now or at --at
   mark        list them, the newest first
@@ -7,8 +7,9 @@ Marks stand under heat maps and on dashboards, and `why` compares with the time
 before a deploy. A mark without --service concerns all services; an attribute
 `tenant` makes it that tenant's alone. The same mark once more is kept once.
 
-With --dsn it is written into the store; with --url (or beside a running service)
-through the service's API, with the token in OTEL_ATTRIB_TOKEN if it asks for one.
+With --dsn it is written into the store; with --url (or beside a running
+service) through the service's API, with the token in OTEL_ATTRIB_TOKEN if it
+asks for one.
 """
 
 import argparse
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from otel_attrib.schema.store import add_store_arguments
 
     parser.epilog = (
-        "example: otel-attrib mark v2.3.1 --kind deploy --service chat --attribute commit=4bf92f3\n"
+        "example: otel-attrib mark v2.3.1 --service chat --attribute commit=4bf92f3\n"
         "         otel-attrib mark --last 30d --kind deploy"
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="keep a mark of this name")

@@ -2,8 +2,8 @@
 
 Without an INCIDENT: one line a report, the newest first. With one (or how it
 begins, when no other does): each report of it, as `otel-attrib why` printed it
-then. A report is kept when an incident opens, after 1, 5 and 30 minutes and when
-it is over, so one incident has several.
+then. A report is kept when an incident opens, after 1, 5 and 30 minutes and
+when it is over, so one incident has several.
 """
 
 import argparse

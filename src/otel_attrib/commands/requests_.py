@@ -1,11 +1,12 @@
 """List requests: the slowest or the newest of a window, page by page.
 
 --above and --below keep requests whose latency lies in [above, below) ms, as a
-row of `otel-attrib heatmap` does; with --metric tbt those with a gap in there. The
-slowest leave out requests on which the metric was not observed. `mostly` names the
-stage that took most of the TTFT. `otel-attrib trace ID` shows one of them. --json
-also prints `next`: give it as --cursor for the page that follows (with the same
-other options); no request is shown twice or left out, however many are alike.
+row of `otel-attrib heatmap` does; with --metric tbt those with a gap in there.
+The slowest leave out requests on which the metric was not observed. `mostly`
+names the stage that took most of the TTFT. `otel-attrib trace ID` shows one of
+them. --json also prints `next`: give it as --cursor for the page that follows
+(with the same other options); no request is shown twice or left out, however
+many are alike.
 """
 
 import argparse

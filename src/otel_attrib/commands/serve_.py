@@ -1,9 +1,10 @@
-"""Answer questions about a ClickHouse store: the API and the web page, without a receiver.
+"""The API and the web page over a ClickHouse store, without a receiver.
 
-For sites whose OpenTelemetry Collectors write to ClickHouse themselves, and for more
-than one server of the same store. The embedded store (chdb://) belongs to one process:
-there `otel-attrib up` serves both. The tables must be there: see `otel-attrib migrate`.
-SIGTERM or Ctrl-C stops it. Settings: docs/reference/settings.md, those of the API.
+For sites whose OpenTelemetry Collectors write to ClickHouse themselves, and for
+more than one server of the same store. The embedded store (chdb://) belongs to
+one process: there `otel-attrib up` serves both. The tables must be there: see
+`otel-attrib migrate`. SIGTERM or Ctrl-C stops it. Settings:
+docs/reference/settings.md, those of the API.
 """
 
 import argparse
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; those not given come from the environment, a file or the default."""
     parser.epilog = (
         "example: otel-attrib serve --dsn clickhouse://default@db:8123/otel_attrib\n"
-        "         otel-attrib serve --dsn clickhouse://db/otel_attrib --host 0.0.0.0 --http-port 80"
+        "         otel-attrib serve --dsn clickhouse://db/otel_attrib --host 0.0.0.0"
     )
     parser.add_argument(
         "--dsn", metavar="DSN", help="store: clickhouse://user:pw@host:port/db (OTEL_ATTRIB_DSN)"

@@ -1,10 +1,10 @@
-"""Say which objective is in trouble: share of good requests, budget left, how fast it burns.
+"""Say which objective is in trouble: good requests, budget left, burn rate.
 
   slo                  every objective of the file
   slo NAME             one of them: limits jointly and each alone, burn windows
   slo check FILE       read a file and say what is wrong with it
   slo derive           a limit for each endpoint, from its own P95 by the hour
-  slo preset [NAME]    objectives of MLPerf and GuideLLM, as a file to begin with
+  slo preset [NAME]    objectives of MLPerf and GuideLLM, to begin with
   slo thresholds       which threshold should move and why; dry unless --apply
   slo scale NAME       a HorizontalPodAutoscaler or KEDA ScaledObject, as YAML
   slo arbiter          a factor for each tenant, from its last minute
@@ -13,9 +13,10 @@
 
 Objectives are OpenSLO v1 files; --file names one, or a folder, else setting slo
 does. A request is good when it met every limit (equal is met) and did not fail.
-Counts are exact, read from the rows, up to the last whole minute; a request counts
-when it arrived, so minutes fill up while their requests still run. States: page
-and warn while a pair of burn windows is too fast (warn also without budget left).
+Counts are exact, read from the rows, up to the last whole minute; a request
+counts when it arrived, so minutes fill up while their requests still run.
+States: page and warn while a pair of burn windows is too fast (warn also
+without budget left).
 """
 
 import argparse

@@ -1,12 +1,13 @@
 """Make, list and remove the bearer tokens of the API.
 
-They stand in the TOML file that setting `tokens` (OTEL_ATTRIB_TOKENS) names, or --file;
-the file holds the SHA-256 of each, never the token, and only its owner may read it. A
-running service sees a change at once. Without a file whoever reaches a service on
-loopback may do everything, and nobody may do anything on another address.
+They stand in the TOML file that setting `tokens` (OTEL_ATTRIB_TOKENS) names, or
+--file; the file holds the SHA-256 of each, never the token, and only its owner
+may read it. A running service sees a change at once. Without a file whoever
+reaches a service on loopback may do everything, and nobody may do anything on
+another address.
 
-Roles: read asks questions, write also makes marks and silences, admin everything. With
---tenant a token sees the requests of these tenants alone.
+Roles: read asks questions, write also makes marks and silences, admin
+everything. With --tenant a token sees the requests of these tenants alone.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Receive OTLP, keep it in ClickHouse, and answer questions about it, in one process.
+"""Receive OTLP, keep it in ClickHouse, and answer questions, in one process.
 
-Listens on loopback: OTLP over gRPC (4317) and HTTP (4318), the embedded store as a
-read-only ClickHouse over HTTP (8123), API, web page and counters (8080). Point exporters at
-it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317. The counters of this
-machine's cards and host are read as well, as by `otel-attrib agent`. SIGTERM or
-Ctrl-C stops it cleanly. Every setting can also come from the environment or a file:
-see docs/reference/settings.md.
+Listens on loopback: OTLP over gRPC (4317) and HTTP (4318), the embedded store
+as a read-only ClickHouse over HTTP (8123), API, web page and counters (8080).
+Point exporters at it with OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317.
+The counters of this machine's cards and host are read as well, as by
+`otel-attrib agent`. SIGTERM or Ctrl-C stops it cleanly. Every setting can also
+come from the environment or a file: see docs/reference/settings.md.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; those not given come from the environment, a file or the default."""
     parser.epilog = (
         "example: otel-attrib up\n"
-        "         otel-attrib up --dsn clickhouse://default@db:8123/otel_attrib --host 0.0.0.0\n"
+        "         otel-attrib up --dsn clickhouse://db/otel_attrib --host 0.0.0.0\n"
         "         otel-attrib up --otlp-grpc-port 0 --http-port 0 --json"
     )
     parser.add_argument(

@@ -5,7 +5,7 @@ The token is read from the environment by the command and goes into a header; it
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,6 @@ from otel_attrib.schema.address import hidden, parts_of
 
 __all__ = ["Connection"]
 
-Answer = Any
 Secret = str | tuple[str, str]
 
 # The client writes a traceback's worth for what is one line to the user.
@@ -77,15 +76,18 @@ class Connection:
         except (RequestException, OSError) as fault:
             raise GrafanaError(f"Grafana at {self.url} cannot be reached: {_reason(fault)}") from fault
 
-    def found(self, doing: str, call: Any, *words: Any) -> Answer | None:
-        """The answer, or None where Grafana has no such thing (404)."""
+    def found(self, doing: str, call: Any, *words: Any) -> Mapping[str, Any] | None:
+        """The object, or None where Grafana has no such thing (404)."""
         try:
             with self.told(doing):
-                return call(*words)
+                answer = call(*words)
         except GrafanaError as fault:
             if fault.status == 404:
                 return None
             raise
+        if not isinstance(answer, Mapping):
+            raise GrafanaError(f"{self.url} does not answer as a Grafana does, {doing}")
+        return answer
 
     def version(self) -> str:
         """Grafana's version; one that is too old is refused, one that does not say is not."""

@@ -17,6 +17,9 @@ from otel_attrib.errors import GrafanaError
 
 __all__ = ["Step", "planned", "refuse", "take"]
 
+_NOT_SENT = ("secureJsonFields", "accessControl", "readOnly")
+"""What Grafana says of a data source and does not take back."""
+
 Action = Literal["create", "update", "same", "refuse"]
 
 
@@ -81,21 +84,34 @@ def _source(grafana: Connection, wanted: Mapping[str, Any]) -> Step:
     held = grafana.found(f"reading data source {uid}", grafana.api.datasource.get_datasource_by_uid, uid)
     if held is None:
         return Step("data source", uid, title, "create", take=lambda: _make_source(grafana, wanted))
-    if held.get("jsonData", {}).get(MARK) != TAG or held.get("type") != wanted["type"]:
+    if _part(held, "jsonData").get(MARK) != TAG or held.get("type") != wanted["type"]:
         return Step("data source", uid, title, "refuse", f"is {held.get('name')!r} and not ours: rename it")
     if held.get("readOnly"):
         return Step("data source", uid, title, "refuse", "is provisioned from a file: change that file")
     secrets = set(wanted.get("secureJsonData", {})) - {
-        k for k, v in held.get("secureJsonFields", {}).items() if v
+        k for k, v in _part(held, "secureJsonFields").items() if v
     }
     plain = {key: value for key, value in wanted.items() if key != "secureJsonData"}
     diff = [*changes(plain, held), *(f"+ secret {name}" for name in sorted(secrets))]
     if not diff:
         return Step("data source", uid, title, "same")
-    body = {**wanted, "version": held.get("version", 1)}
+    body = _merged(held, wanted)
     return Step(
         "data source", uid, title, "update", diff=tuple(diff), take=lambda: _save_source(grafana, body)
     )
+
+
+def _merged(held: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What Grafana holds with ours in it: a time limit, a proxy or a password set by hand stays."""
+    data = {**_part(held, "jsonData"), **wanted["jsonData"]}
+    kept = {key: value for key, value in held.items() if key not in _NOT_SENT}
+    return {**kept, **wanted, "jsonData": data, "version": held.get("version", 1)}
+
+
+def _part(held: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A part of an answer that is an object, or an empty one where it is absent, null or something else."""
+    part = held.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def _make_source(grafana: Connection, wanted: Mapping[str, Any]) -> None:
@@ -115,7 +131,7 @@ def _dashboard(grafana: Connection, wanted: Mapping[str, Any], folder: str) -> S
         return Step(
             "dashboard", uid, title, "create", take=lambda: _save(grafana, {**wanted, "id": None}, folder)
         )
-    theirs, meta = held["dashboard"], held.get("meta", {})
+    theirs, meta = _part(held, "dashboard"), _part(held, "meta")
     foreign = _foreign(theirs, meta, folder)
     if foreign:
         return Step("dashboard", uid, title, "refuse", foreign)
@@ -130,7 +146,8 @@ def _dashboard(grafana: Connection, wanted: Mapping[str, Any], folder: str) -> S
 
 def _foreign(theirs: Mapping[str, Any], meta: Mapping[str, Any], folder: str) -> str:
     """Why a dashboard must not be touched, or nothing."""
-    if TAG not in (theirs.get("tags") or ()):
+    tags = theirs.get("tags")
+    if not isinstance(tags, list) or TAG not in tags:
         return f"is {theirs.get('title')!r}, which has no tag {TAG!r}: it is not ours; give it another uid"
     if meta.get("provisioned"):
         return "is provisioned from a file: write that file anew with `otel-attrib dashboards export`"

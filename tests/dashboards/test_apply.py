@@ -282,12 +282,16 @@ def test_a_grafana_that_is_too_old_is_refused(
         (("apply", "--clickhouse", "tcp://me:hunter2@h"), "--clickhouse 'tcp://…@h' is no address"),
         (("apply", "--prometheus", "http://h:many"), "--prometheus 'http://h:many' is no address"),
         (("apply", "--clickhouse", "store:8123"), "--clickhouse 'store:8123' is no address"),
+        (("apply", "--folder", "../../admin"), "--folder '../../admin' is no uid"),
+        (("apply", "--folder", ""), "--folder '' is no uid"),
+        (("apply", "--page", "javascript:alert(1)"), "--page 'javascript:alert(1)' is no address"),
         (("apply", "nosuch"), "nosuch is no dashboard: fleet, tenants"),
         (("diff", "--dry-run"), "--dry-run goes with apply"),
         (("apply", "--ca", "/nowhere.pem"), "--ca /nowhere.pem is no file"),
     ],
     ids=["unreachable", "password in URL", "no URL", "high port", "half IPv6", "half with password"]
     + ["word as port", "other scheme with password", "word as port of Prometheus", "no store"]
+    + ["folder of elsewhere", "folder of no name", "page that is a script"]
     + ["no dashboard", "dry diff", "no CA"],
 )
 def test_mistakes_are_told(

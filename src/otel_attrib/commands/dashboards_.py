@@ -17,6 +17,7 @@ data source from OTEL_ATTRIB_CLICKHOUSE_PASSWORD.
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _DIFFERS = 3
+_UID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _WORDS = {"create": "new", "update": "changed", "same": "same", "refuse": "not ours"}
 
 
@@ -73,10 +75,21 @@ def _check(args: argparse.Namespace) -> None:
     for name, action in only.items():
         if getattr(args, name) and args.action != action:
             raise UsageError(f"--{name.replace('_', '-')} goes with {action}")
+    if args.folder is not None and not _UID.fullmatch(args.folder):
+        raise UsageError(f"--folder {args.folder!r} is no uid: letters, digits, - and _, 40 at most")
+    if args.page is not None and not _is_page(args.page):
+        raise UsageError(f"--page {args.page!r} is no address: write http://host:8080 or https://…")
     if args.ca and args.insecure:
         raise UsageError("--ca and --insecure contradict each other")
     if args.ca and not args.ca.is_file():
         raise UsageError(f"--ca {args.ca} is no file")
+
+
+def _is_page(address: str) -> bool:
+    from otel_attrib.schema.address import parts_of
+
+    parts = parts_of(address)
+    return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _texts(args: argparse.Namespace) -> dict[str, str]:

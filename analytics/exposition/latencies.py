@@ -23,6 +23,7 @@ from prometheus_client.samples import Exemplar
 
 from otel_attrib.analytics.exposition.bounds import HISTOGRAMS, Histogram
 from otel_attrib.analytics.exposition.exemplars import Exemplars, fetch_exemplars
+from otel_attrib.analytics.exposition.folding import Folding
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.statement import statement
 from otel_attrib.errors import ConfigError, StoreError
@@ -61,6 +62,7 @@ class Latencies:
         self._optional = dict(_optional(word) for word in more)
         self._objectives = objectives
         self._clock = clock
+        self._folding = Folding()
         self._lock = threading.Lock()
         self._families: list[Metric] = []
         self._made = float("-inf")
@@ -83,12 +85,13 @@ class Latencies:
         up = GaugeMetricFamily("otel_attrib_store_up", "whether the store answered this scrape")
         try:
             store = self._store()
-            rows = store.rows(statement("latency_histogram", more=columns))
+            found = store.rows(statement("latency_histogram", more=columns))
             exemplars = fetch_exemplars(store, columns)
         except StoreError:
             up.add_metric([], 0)
             yield up
             return
+        rows = self._folding.folded(found, tuple(self._labels("requests").values()))
         up.add_metric([], 1)
         yield up
         yield self._requests(rows)

@@ -106,7 +106,8 @@ def _scaled(contrast: Contrast) -> tuple[str, str, str]:
     if counter.unit in ("s", "Hz"):
         scale, unit = (1000, " ms") if counter.unit == "s" else (1e-6, " MHz")
         return digits(scale * contrast.before), digits(scale * contrast.after), unit
-    unit = "" if counter.unit == "1" or counter.unit.startswith("{") else f" {counter.unit}"
+    plain = {"1": "", "Cel": " °C"}.get(counter.unit, f" {counter.unit}")
+    unit = "" if counter.unit.startswith("{") else plain
     return digits(contrast.before), digits(contrast.after), unit
 
 

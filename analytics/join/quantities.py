@@ -8,7 +8,7 @@ from otel_attrib.schema.counters import Counter
 
 __all__ = ["title", "written"]
 
-PLAIN = {"1": "", "Cel": " C", "Hz": " MHz", "s": " ms"}
+PLAIN = {"1": "", "Cel": " °C", "Hz": " MHz", "s": " ms"}
 SCALE = {"Hz": 1e-6, "s": 1e3}
 _BESIDE = re.compile(r" \(|,? by (?:`|interface)|, cumulative$")
 BYTES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))

@@ -24,7 +24,7 @@ __all__ = ["add_arguments", "run"]
 Cells = list[tuple[str, ...]]
 CAPTION = "ms; quantiles within 1 %; in the tail: most of the TTFT P99, not a cause"
 STAGES_CAPTION = "ms; P50 and P99 within 1 %; missing: share of requests without the stage"
-GROUP_COLUMNS = 24
+GROUP_COLUMNS = 22
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,13 +2,17 @@
 
 import json
 import shlex
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from otel_attrib.analytics.windows import parse_window
 from otel_attrib.cli import main, parser
 from otel_attrib.fleet import load_scenario, shipped, simulate
+from otel_attrib.fleet.live import Live
 
 SMALL = ("--set", "windows.requests=300", "--set", "windows.warmup=2")
 
@@ -73,6 +77,24 @@ def test_into_a_store_and_asked(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert main([*shlex.split(found["ask"])[1:], "--json"]) in (0, 3, 4)
     report = json.loads(capsys.readouterr().out)
     assert report["current"]["n"] > 200
+
+
+def test_live_asks_about_what_was_sent(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The question that --live prints has the windows as they were sent (to a fake), not as planned."""
+    began = datetime(2026, 5, 2, 8, 30, tzinfo=UTC)
+    monkeypatch.setattr("otel_attrib.fleet.live.send_live", lambda *_: Live(began, 10, 10, 0.0))
+    monkeypatch.setattr(
+        "otel_attrib.collector.imports.connection.delivery",
+        lambda *_: nullcontext(SimpleNamespace(shown="a fake")),
+    )
+    assert main(["simulate", "rtt", "--json", "--live", "--url", "http://127.0.0.1:9", *SMALL]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    assert found["current"].startswith("2026-05-02T08:30:00")
+    assert found["baseline"].endswith(found["current"].partition("..")[0])
+    assert found["current"] in found["ask"] and found["requests"] == found["delivered"][0]["requests"]
 
 
 @pytest.mark.parametrize(

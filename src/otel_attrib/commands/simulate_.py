@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise UsageError(f"--seed {args.seed} is below 0")
     simulation, done = _deliver(args, _simulated(args))
-    _show(args, simulation, done)
+    if done or not args.live:  # what ended early has no windows to ask about
+        _show(args, simulation, done)
     return 0
 
 

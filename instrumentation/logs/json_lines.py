@@ -55,4 +55,20 @@ def as_json(record: logging.LogRecord) -> str:
     line |= {name: getattr(record, name) for name in _FIELDS if getattr(record, name, None)}
     if record.exc_info and record.exc_info[0] is not None:
         line["exception"] = "".join(traceback.format_exception(*record.exc_info)).rstrip()
-    return json.dumps({key: value for key, value in line.items() if value is not None}, ensure_ascii=False)
+    if record.stack_info:
+        line["stack"] = record.stack_info
+    return _written({key: value for key, value in line.items() if value is not None})
+
+
+def _written(line: dict[str, Any]) -> str:
+    """Letters as they are; halves of letters, which no file takes, as JSON's escapes."""
+    text = json.dumps(line, ensure_ascii=False)
+    return text if text.isascii() or _is_whole(text) else json.dumps(line)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

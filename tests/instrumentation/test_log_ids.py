@@ -242,3 +242,15 @@ def test_ids_are_the_same_each_time() -> None:
     timeline = Timeline("chat")
 
     assert ids_of(timeline) == ids_of(timeline)
+
+
+@pytest.mark.parametrize("said", ["half a letter \ud800", "日本 ü", "two\nlines \0", "plain"])
+def test_every_line_can_be_written(said: str) -> None:
+    """A JSON line is one line that UTF-8 can hold, whatever a client sent, and reads back as it was said."""
+    record = logging.LogRecord(
+        "vllm.x", logging.INFO, "f", 1, "%s", (said,), None, sinfo="Stack (most recent"
+    )
+    line = as_json(record)
+
+    assert (said, "Stack (most recent") == (json.loads(line)["message"], json.loads(line)["stack"])
+    assert 1 == len(line.encode().splitlines())

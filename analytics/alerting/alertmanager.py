@@ -6,7 +6,6 @@ behind for long. What has ended is told for some minutes more, so that it arrive
 away. Nothing queues: each round sends the state as it is by then.
 """
 
-import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from otel_attrib.analytics.alerting.alert import Alert
 from otel_attrib.analytics.alerting.meters import Meters
 from otel_attrib.analytics.alerting.posting import Address, Answer, as_body
+from otel_attrib.analytics.alerting.sender import Sender
 from otel_attrib.analytics.windows import rfc3339
 
 __all__ = ["Alertmanager", "postable"]
@@ -25,7 +25,7 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 30.0
 PATH = "/api/v2/alerts"
 
 
-class Alertmanager:
+class Alertmanager(Sender):
     """One Alertmanager; `update` never waits, a thread of its own sends."""
 
     def __init__(
@@ -36,20 +36,11 @@ class Alertmanager:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Prepare to tell `address` every `round_s` seconds."""
-        self.name = address.shown
-        self._address = address
-        self._meters = meters
+        super().__init__("alertmanager", address, meters)
         self._round_s = round_s
         self._now = now
         self._alerts: dict[str, Alert] = {}
-        self._changed = threading.Condition()
         self._new = False
-        self._ending = False
-        self._thread = threading.Thread(target=self._run, name=f"alertmanager {self.name}", daemon=True)
-
-    def start(self) -> None:
-        """Begin to send."""
-        self._thread.start()
 
     def update(self, alerts: Sequence[Alert]) -> None:
         """Take the alerts that are firing now, and the ends of those that were."""
@@ -61,14 +52,6 @@ class Alertmanager:
             self._new |= fresh != self._alerts
             self._alerts = fresh
             self._changed.notify()
-
-    def stop(self, seconds: float) -> None:
-        """Send what is new, if it can be done in time, and end."""
-        with self._changed:
-            self._ending = True
-            self._changed.notify()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
 
     def send(self, alerts: Sequence[Alert]) -> Answer:
         """Post these alerts at once and return what was answered."""

@@ -8,6 +8,7 @@ from otel_attrib.analytics.alerting.alert import NEW, Alert, Change
 from otel_attrib.analytics.alerting.alertmanager import Alertmanager
 from otel_attrib.analytics.alerting.meters import Meters
 from otel_attrib.analytics.alerting.posting import Address, Answer
+from otel_attrib.analytics.alerting.sender import Sender
 from otel_attrib.analytics.alerting.webhook import Webhook
 from otel_attrib.config import Settings
 
@@ -45,7 +46,7 @@ class Targets:
         for target in self._all():
             target.stop(max(0.0, end - time.monotonic()))
 
-    def _all(self) -> list[Alertmanager | Webhook]:
+    def _all(self) -> list[Sender]:
         return [*self.alertmanagers, *self.webhooks]
 
     def tell(self, changes: Sequence[Change]) -> None:

@@ -9,7 +9,6 @@ the newest says how things stand.
 
 import hashlib
 import hmac
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from typing import Any
 from otel_attrib.analytics.alerting.alert import Change
 from otel_attrib.analytics.alerting.meters import Meters
 from otel_attrib.analytics.alerting.posting import Address, Answer, as_body
+from otel_attrib.analytics.alerting.sender import Sender
 from otel_attrib.analytics.windows import rfc3339
 
 __all__ = ["SCHEMA", "Webhook", "body_of", "signature"]
@@ -37,7 +37,7 @@ class _Waiting:
     tries: int = 0
 
 
-class Webhook:
+class Webhook(Sender):
     """One address; `tell` never waits, a thread of its own sends."""
 
     def __init__(
@@ -49,20 +49,11 @@ class Webhook:
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Prepare."""
-        self.name = address.shown
-        self._address = address
-        self._meters = meters
+        super().__init__("webhook", address, meters)
         self._secret = secret
         self._first_wait_s = first_wait_s
         self._clock = clock
         self._queue: deque[_Waiting] = deque()
-        self._changed = threading.Condition()
-        self._ending = False
-        self._thread = threading.Thread(target=self._run, name=f"webhook {self.name}", daemon=True)
-
-    def start(self) -> None:
-        """Begin to send."""
-        self._thread.start()
 
     def tell(self, changes: Sequence[Change]) -> None:
         """Queue one body with these changes, which belong together."""
@@ -73,14 +64,6 @@ class Webhook:
             self._queue.append(_Waiting(as_body(body_of(changes, self._clock()))))
             self._meters.waiting.labels(self.name).set(len(self._queue))
             self._changed.notify()
-
-    def stop(self, seconds: float) -> None:
-        """Try what waits once more and end."""
-        with self._changed:
-            self._ending = True
-            self._changed.notify()
-        if self._thread.is_alive():
-            self._thread.join(seconds)
 
     def send(self, body: bytes) -> Answer:
         """Post one body at once and return what was answered."""

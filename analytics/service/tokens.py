@@ -11,11 +11,13 @@ that a plain hash of one gives nothing away.
     expires = 2027-01-01T00:00:00Z  # none: never
 """
 
+import fcntl
 import os
 import re
 import secrets
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -25,9 +27,10 @@ from typing import Any, cast
 from otel_attrib.analytics.service.caller import ROLES, Caller, Role
 from otel_attrib.errors import ConfigError, UsageError
 
-__all__ = ["Token", "hash_of", "new_token", "read_tokens", "write_tokens"]
+__all__ = ["Token", "changing", "hash_of", "new_token", "read_tokens", "write_tokens"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
 _HASH = re.compile(r"[0-9a-f]{64}")
 _KNOWN = ("name", "sha256", "role", "tenants", "expires")
 
@@ -50,6 +53,9 @@ class Token:
             raise UsageError(f"no role {self.role!r}; choose one of {', '.join(ROLES)}")
         if not _HASH.fullmatch(self.sha256):
             raise UsageError(f"sha256 of token {self.name} is not 64 hexadecimal digits")
+        for tenant in self.tenants:
+            if not tenant or tenant.encode("utf-8", "replace").decode() != tenant:
+                raise UsageError(f"token {self.name}: {tenant!r} is no name of a tenant")
         if self.role == "admin" and self.tenants:
             raise UsageError(
                 f"token {self.name}: an admin has no tenants, it sees all; give role read or write"
@@ -79,7 +85,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     key = "tokens"
     try:
         mode = path.stat().st_mode
-        values = tomllib.loads(path.read_text())
+        values = tomllib.loads(path.read_text("utf-8"))
     except OSError as fault:
         raise ConfigError(key, str(path), f"cannot be read: {fault.strerror}") from fault
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
@@ -121,12 +127,24 @@ def _token(entry: Any) -> Token:
     )
 
 
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Be the only one who reads and writes the file anew: of two who add at once none loses the other's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
 def write_tokens(path: Path, tokens: Sequence[Token]) -> None:
     """Write the file whole, readable by its owner alone; a reader sees the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write("".join(_written(token) for token in tokens))
         file.flush()
         os.fsync(file.fileno())
@@ -147,7 +165,6 @@ def _written(token: Token) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string; json escapes are TOML's for every character but DEL."""
-    import json
-
-    return json.dumps(text, ensure_ascii=True).replace("\x7f", "\\u007f")
+    """A TOML basic string: what must be escaped is, and nothing else, because TOML knows no surrogates."""
+    escaped = _ESCAPED.sub(lambda found: "\\u" + format(ord(found[0]), "04x"), text)
+    return f'"{escaped}"'

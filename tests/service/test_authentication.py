@@ -4,11 +4,15 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from otel_attrib.analytics.service.authentication import Authentication, is_loopback
 from otel_attrib.analytics.service.caller import ROLES, Caller
@@ -158,6 +162,39 @@ def test_api_open_lets_everybody_in() -> None:
     assert "admin" == Authentication(Settings()).caller(None).role
     with pytest.raises(Forbidden, match="OTEL_ATTRIB_TOKENS"):
         Authentication(Settings(host="0.0.0.0")).caller("x")
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), max_size=3).map(tuple))
+@example(("😀", 'a"\\\n\x7f', "مرحبا"))
+def test_what_is_written_can_be_read(tenants: tuple[str, ...]) -> None:
+    """Whatever a tenant is called, the file that names it can be read: nobody is locked out by a name."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "tokens.toml"
+        token = Token("a", "0" * 64, "read", tenants)
+        write_tokens(path, [token])
+
+        assert (token,) == read_tokens(path)
+
+
+@pytest.mark.parametrize("tenant", ["", "\udcff"])
+def test_a_tenant_that_is_none_changes_no_file(tmp_path: Path, tenant: str) -> None:
+    """A token for a tenant without a name is refused before the file of all tokens could be harmed."""
+    path = tmp_path / "tokens.toml"
+    tokens("add", "a", path=path)
+
+    refused = tokens("add", "b", "--tenant", tenant, path=path)
+
+    assert (2, 1) == (refused.returncode, refused.stderr.count("\n"))
+    assert ["a"] == [token.name for token in read_tokens(path)]
+
+
+def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
+    """Each token that was shown is in the file."""
+    path = tmp_path / "tokens.toml"
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda name: tokens("add", name, path=path), "abcd"))
+
+    assert set("abcd") == {token.name for token in read_tokens(path)}
 
 
 def test_usage_of_the_command(tmp_path: Path) -> None:

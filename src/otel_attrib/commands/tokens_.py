@@ -53,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
         return _list(path, args.json)
     if not args.name:
         raise UsageError(f"tokens {args.action} needs a NAME")
-    return _add(path, args) if args.action == "add" else _remove(path, args)
+    from otel_attrib.analytics.service.tokens import changing
+
+    with changing(path):
+        return _add(path, args) if args.action == "add" else _remove(path, args)
 
 
 def _path(given: str | None) -> Path:

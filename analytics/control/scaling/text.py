@@ -54,10 +54,11 @@ def assumptions(target: Target, source: str) -> list[str]:
 
 
 def _comment(line: str) -> str:
+    """Comment lines. YAML ends a line at more letters than textwrap does: none of them is let through."""
     indent = "#   " if line.startswith("- ") else "# "
     return "\n".join(
         textwrap.wrap(
-            line,
+            "".join(letter if letter.isprintable() else " " for letter in line),
             WIDTH,
             initial_indent="# ",
             subsequent_indent=indent,

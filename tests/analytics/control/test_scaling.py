@@ -147,3 +147,15 @@ def test_assumptions_are_told(kind: str, source: str) -> None:
     assert "why" in text and "leaves the replicas as they are" in " ".join(text.replace("#", "").split())
     assert 1 == len(list(yaml.safe_load_all(text)))
     assert ("the threshold is in the manifest" in text) == (source != "api")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x85", "\u2028", "\u2029", "\x0b", "\x0c"])
+@pytest.mark.parametrize(("kind", "source"), CASES)
+def test_no_name_ends_a_comment(kind: str, source: str, end: str) -> None:
+    """A model with any of YAML's line ends in its name leaves one manifest, the one that was made."""
+    odd = parse_filter([f"model=a{end}kind: Pod{end}b"])
+    of = Target(Objective("odd", f"t{end}kind: Pod", odd, LIMITS), LIMITS[0], 135.5, "vllm", 1, 8)
+
+    assert {"hpa": "HorizontalPodAutoscaler", "keda": "ScaledObject"}[kind] == yaml.safe_load(
+        made(kind, source, of)
+    )["kind"]

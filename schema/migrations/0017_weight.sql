@@ -156,19 +156,21 @@ FROM
 );
 
 -- As before, for each weight apart, and each of those as often as it counts: the table adds them up.
+-- Who writes rows himself may write anything, and one value must not refuse a block: a time beyond 1e200 or nan is
+-- not counted, gaps among which there is one that is no number are not, and a weight is 1000 at most.
 ALTER TABLE requests_10s_mv $on_cluster MODIFY QUERY
 WITH toStartOfInterval(toDateTime(time, 'UTC'), toIntervalSecond(10)) AS ten_seconds
 SELECT
-    arrayJoin(arrayWithConstant(weight, ten_seconds)) AS bucket,
+    arrayJoin(arrayWithConstant(least(weight, 1000), ten_seconds)) AS bucket,
     service, node, gpu_set, engine, model, version, replica, tenant, sla_class, partition_id, operator_id,
     count() AS requests,
     countIf(status IN ('error', 'timeout')) AS errors,
     sum(prompt_tokens) AS prompt_tokens,
     sum(output_tokens) AS output_tokens,
-    quantileDDStateIf(0.01, 0.5)(assumeNotNull(ttft_us), isNotNull(ttft_us)) AS ttft,
-    quantileDDStateIf(0.01, 0.5)(assumeNotNull(tpot_us), isNotNull(tpot_us)) AS tpot,
-    quantileDDArrayState(0.01, 0.5)(CAST(gaps_us, 'Array(Float64)')) AS tbt,
-    quantileDDStateIf(0.01, 0.5)(assumeNotNull(e2e_us), isNotNull(e2e_us)) AS e2e,
+    quantileDDStateIf(0.01, 0.5)(assumeNotNull(ttft_us), ifNull(abs(ttft_us) < 1e200, 0)) AS ttft,
+    quantileDDStateIf(0.01, 0.5)(assumeNotNull(tpot_us), ifNull(abs(tpot_us) < 1e200, 0)) AS tpot,
+    quantileDDArrayStateIf(0.01, 0.5)(CAST(gaps_us, 'Array(Float64)'), isFinite(arraySum(gaps_us))) AS tbt,
+    quantileDDStateIf(0.01, 0.5)(assumeNotNull(e2e_us), ifNull(abs(e2e_us) < 1e200, 0)) AS e2e,
     sum(ifNull(ingress_us, 0)) AS ingress_us_sum,
     count(ingress_us) AS ingress_us_count,
     sum(ifNull(tokenize_us, 0)) AS tokenize_us_sum,

@@ -1,6 +1,6 @@
 // The one sentence at the top: what is wrong now, if anything is.
 import { get } from "./api";
-import type { Page, ReportItem } from "./bodies";
+import type { Page, ReportItem, Why } from "./bodies";
 import { sentence } from "./answer";
 import { el, fill } from "./element";
 import { clock } from "./moment";
@@ -25,17 +25,23 @@ export class Banner {
   private async show(open: ReportItem[]): Promise<void> {
     const [first, ...others] = open;
     this.node.hidden = !first;
-    const key = open.map((item) => item.hash).join();
+    const key = open.map((item) => `${item.incident} ${item.hash}`).join();
     if (!first || key === this.shown) return;
     const { items } = await get<Page<ReportItem>>(`reports/${encodeURIComponent(first.incident)}`);
-    const report = latest(items)[0]?.report;
-    if (!report) return;
+    const said = sentenceOf(first, latest(items)[0]?.report);
     this.shown = key;
     fill(
       this.node,
       el("span", { class: "sign", "aria-hidden": true }, "■"),
-      el("span", null, el("span", { class: "dim" }, `Open since ${clock(new Date(first.onset), false)}: `), el("b", null, sentence(report)), others.length ? el("span", { class: "dim" }, ` and ${others.length} more`) : null),
+      el("span", null, el("span", { class: "dim" }, `Open since ${clock(new Date(first.onset), false)}: `), el("b", null, said), others.length ? el("span", { class: "dim" }, ` and ${others.length} more`) : null),
       el("a", { class: "button", href: others.length ? href("reports") : href(`reports/${first.incident}`) }, others.length ? "See them" : "See why"),
     );
   }
+}
+
+// A burn is about a budget, whatever `why` says of the tail: failures alone burn one too.
+function sentenceOf(item: ReportItem, report: Why | undefined): string {
+  const about = item.where.slo ? `${item.where.slo} burns its budget` : "";
+  const why = report && !(about && report.verdict === "NO_REGRESSION") ? sentence(report) : "";
+  return [about, why].filter(Boolean).join("; ") || "An incident";
 }

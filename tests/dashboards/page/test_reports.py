@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 from tests.dashboards.page.page_site import Site
 
@@ -17,6 +18,32 @@ def test_an_open_incident_is_said_on_every_view(page: Page, site: Site, why: dic
 
     expect(page).to_have_url(site.link(f"reports/{INCIDENT}"))
     expect(page.locator("h2.sentence")).to_have_text(why["headline"])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("NO_REGRESSION", "gold burns its budget"),
+        ("CAUSE", "gold burns its budget; P99 TTFT rose"),
+        ("", "gold burns its budget"),
+    ],
+)
+def test_a_burn_is_said_as_one(page: Page, site: Site, verdict: str, said: str) -> None:
+    """A budget that burns is said whatever `why` says of the tail; "no regression" is no open incident."""
+    item = site.api("reports")["items"][0]
+    burn = {**item, "incident": "b", "where": {"slo": "gold"}, "verdict": verdict, "hash": verdict}
+    kept = site.api(f"reports/{INCIDENT}")["items"][0]["report"]
+    body = {**burn, "report": {**kept, "verdict": verdict}} if verdict else burn
+    # A fake answer: the demo's fleet burns no budget for long enough.
+    told = {True: {"items": [burn], "next": None}, False: {"items": [body], "next": None}}
+    page.route("**/api/v1/reports**", lambda route: route.fulfill(json=told["?" in route.request.url]))
+
+    page.goto(site.link("slo"))
+
+    sentence = page.locator(".banner b")
+    expect(sentence).to_contain_text(said)
+    if verdict != "CAUSE":
+        expect(sentence).to_have_text(said)
 
 
 def test_a_report_leads_back_to_the_map(known: Page, site: Site, why: dict[str, Any]) -> None:

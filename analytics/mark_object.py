@@ -10,7 +10,7 @@ from otel_attrib.analytics.question import end_of
 from otel_attrib.analytics.windows import parse_window
 from otel_attrib.schema.store import Store
 
-__all__ = ["SCHEMA", "ask_marks", "page_of_marks"]
+__all__ = ["SCHEMA", "ask_marks", "marks_object"]
 
 SCHEMA = "otel-attrib/marks/1"
 
@@ -24,22 +24,12 @@ def ask_marks(
     tenants: Sequence[str],
     limit: int,
     cursor: str | None,
-) -> dict[str, Any]:
-    """Ask `store`, and return what `otel-attrib mark --json` prints."""
-    page = page_of_marks(store, last, at, services, kinds, tenants, limit, cursor)
-    return {"schema": SCHEMA, "items": [mark.as_dict() for mark in page.items], "next": page.next}
-
-
-def page_of_marks(
-    store: Store,
-    last: str,
-    at: str,
-    services: Sequence[str],
-    kinds: Sequence[str],
-    tenants: Sequence[str],
-    limit: int,
-    cursor: str | None,
 ) -> Page[MarkRow]:
     """The page that these words ask for."""
     span = parse_window(last, end_of(store, at, EVERY_REQUEST))
     return list_marks(store, span, services, kinds, tenants, limit, cursor)
+
+
+def marks_object(page: Page[MarkRow]) -> dict[str, Any]:
+    """A page as `otel-attrib mark --json` prints it."""
+    return {"schema": SCHEMA, "items": [mark.as_dict() for mark in page.items], "next": page.next}

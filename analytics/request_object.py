@@ -11,34 +11,12 @@ from otel_attrib.analytics.windows import parse_window, rfc3339
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store
 
-__all__ = ["SCHEMA", "ask_requests", "page_of_requests"]
+__all__ = ["SCHEMA", "ask_requests", "requests_object"]
 
 SCHEMA = "otel-attrib/requests/1"
 
 
 def ask_requests(
-    store: Store,
-    metric: str,
-    window: str,
-    where: Filter,
-    at: str,
-    above_ms: float | None,
-    below_ms: float | None,
-    order: str,
-    limit: int,
-    cursor: str | None,
-) -> dict[str, Any]:
-    """Ask `store`, and return what `otel-attrib requests --json` prints."""
-    page = page_of_requests(store, metric, window, where, at, above_ms, below_ms, order, limit, cursor)
-    return {
-        "schema": SCHEMA,
-        "metric": metric,
-        "items": [_object(row) for row in page.items],
-        "next": page.next,
-    }
-
-
-def page_of_requests(
     store: Store,
     metric: str,
     window: str,
@@ -57,6 +35,16 @@ def page_of_requests(
     span = parse_window(window, end_of(store, at, where))
     asked = RequestsAsked(metric_named(metric), span, where, above_ms, below_ms, chosen)
     return list_requests(store, asked, limit, cursor)
+
+
+def requests_object(metric: str, page: Page[RequestRow]) -> dict[str, Any]:
+    """A page as `otel-attrib requests --json` prints it."""
+    return {
+        "schema": SCHEMA,
+        "metric": metric,
+        "items": [_object(row) for row in page.items],
+        "next": page.next,
+    }
 
 
 def _object(row: RequestRow) -> dict[str, Any]:

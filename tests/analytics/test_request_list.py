@@ -12,7 +12,7 @@ import pytest
 from otel_attrib.analytics.filters import parse_filter
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.request_list import ORDERS, Order, RequestRow, RequestsAsked, list_requests
-from otel_attrib.analytics.request_object import ask_requests
+from otel_attrib.analytics.request_object import ask_requests, requests_object
 from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.store import Store
@@ -116,8 +116,8 @@ def test_what_was_not_observed_is_absent(store: Store, requests: Requests, hour:
     store.insert_arrow("requests", table.set_column(table.column_names.index("ttft_us"), "ttft_us", gone))
     words = (store, "ttft", f"{hour}", parse_filter([]), "now", None, None)
 
-    slowest = ask_requests(*words, "slowest", 10, None)
-    newest = ask_requests(*words, "newest", 10, None)
+    slowest = requests_object("ttft", ask_requests(*words, "slowest", 10, None))
+    newest = requests_object("ttft", ask_requests(*words, "newest", 10, None))
 
     assert [2.0, 1.0] == [item["ttft_ms"] for item in slowest["items"]]
     assert 3 == len(newest["items"]) and None is newest["items"][-1]["ttft_ms"]

@@ -8,7 +8,7 @@ import pytest
 
 from otel_attrib.analytics.filters import parse_filter
 from otel_attrib.analytics.heatmap_object import ask_heatmap
-from otel_attrib.analytics.request_object import ask_requests
+from otel_attrib.analytics.request_object import ask_requests, requests_object
 from otel_attrib.schema.store import Store
 
 Api = Any  # the client of conftest.py, which is no module to import from
@@ -67,8 +67,9 @@ def test_requests_are_the_commands(api: Api, filled: Store) -> None:
     words = {"metric": "e2e", "window": "10m", "at": AT, "order": "newest", "limit": 5}
     answer = api.get("/requests", params=words)
 
-    expected = ask_requests(filled, "e2e", "10m", parse_filter([]), AT, None, None, "newest", 5, None)
-    assert (200, shown(expected)["items"]) == (answer.status_code, answer.json()["items"])
+    page = ask_requests(filled, "e2e", "10m", parse_filter([]), AT, None, None, "newest", 5, None)
+    expected = shown(requests_object("e2e", page))
+    assert (200, expected["items"]) == (answer.status_code, answer.json()["items"])
 
 
 @pytest.mark.parametrize("path", ["/heatmap", "/requests"])

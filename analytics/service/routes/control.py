@@ -6,7 +6,7 @@ recommendation for their requests: shares are then of what these tenants have to
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from otel_attrib.analytics.control.arbiter import arbiter_object, budget_object
@@ -38,6 +38,21 @@ DeadBand = Annotated[
 Duration = Annotated[str, Query(max_length=20, description="How long: `5m`, `24h`.", examples=["5m"])]
 
 
+async def _rules(
+    policy: Direction = "boost",
+    metric: Metric = "ttft",
+    quantile: Quantile = 0.95,
+    least: Least = 20,
+    smoothing: Smoothing = 1.0,
+    dead_band: DeadBand = 0.0,
+) -> tuple[Policy, Asked]:
+    return Policy(policy, least=least, smoothing=smoothing, dead_band=dead_band), Asked(metric, quantile)
+
+
+Rules = Annotated[tuple[Policy, Asked], Depends(_rules)]
+"""How the arbiter makes factors, and which tail it looks at."""
+
+
 @router.get("/slo/thresholds", operation_id="slo_thresholds", summary="What the threshold loop would decide")
 async def thresholds(
     request: Request,
@@ -66,18 +81,12 @@ async def arbiter(
     request: Request,
     ask: Asks,
     caller: Reader,
-    policy: Direction = "boost",
-    metric: Metric = "ttft",
-    quantile: Quantile = 0.95,
-    least: Least = 20,
-    smoothing: Smoothing = 1.0,
-    dead_band: DeadBand = 0.0,
+    rules: Rules,
     at: At = "now",
 ) -> Response:
     """From the last minute, anew every five seconds, between 0.5 and 2; a recommendation."""
     objectives = objectives_for(request, caller)
-    how = Policy(policy, least=least, smoothing=smoothing, dead_band=dead_band)
-    asked = Asked(metric, quantile)
+    how, asked = rules
     return await ask.respond(
         lambda store: arbiter_object(ask_arbiter(store, objectives, at, how, asked, caller.scope())),
         KEPT_SECONDS,
@@ -89,6 +98,7 @@ async def budget(
     request: Request,
     ask: Asks,
     caller: Reader,
+    rules: Rules,
     total: Annotated[
         float | None, Query(gt=0, le=1e12, allow_inf_nan=False, description="Tokens a second to divide.")
     ] = None,
@@ -96,18 +106,11 @@ async def budget(
         list[str],
         Query(max_length=1000, description="`tenant=2`: a usual weight; none: tokens used in the last day."),
     ] = [],  # noqa: B006 -- FastAPI makes a new one for each request
-    policy: Direction = "boost",
-    metric: Metric = "ttft",
-    quantile: Quantile = 0.95,
-    least: Least = 20,
-    smoothing: Smoothing = 1.0,
-    dead_band: DeadBand = 0.0,
     at: At = "now",
 ) -> Response:
     """The factors of /slo/arbiter, times usual shares, normalised to the total; a recommendation."""
     objectives = objectives_for(request, caller)
-    how = Policy(policy, least=least, smoothing=smoothing, dead_band=dead_band)
-    asked, weights = Asked(metric, quantile), weights_of(weight)
+    (how, asked), weights = rules, weights_of(weight)
     return await ask.respond(
         lambda store: budget_object(
             ask_arbiter(store, objectives, at, how, asked, caller.scope(), weights, total)

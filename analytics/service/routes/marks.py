@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, Response
 
 from otel_attrib.analytics.mark_list import ATTRIBUTES_AT_MOST, LONGEST, TENANT, MarkRow, add_mark
-from otel_attrib.analytics.mark_object import SCHEMA, ask_marks
+from otel_attrib.analytics.mark_object import SCHEMA, ask_marks, marks_object
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Caller, Reader, Writer
 from otel_attrib.analytics.service.pages import Cursor, Limit
@@ -76,7 +76,8 @@ async def marks(
     span = span_words(last, begin, end, "last", "7d")
     # Not shared: who has just kept a mark finds it.
     return await ask.respond(
-        lambda store: ask_marks(store, span, at, service, kind, caller.tenants, limit, cursor), kept=0.0
+        lambda store: marks_object(ask_marks(store, span, at, service, kind, caller.tenants, limit, cursor)),
+        kept=0.0,
     )
 
 

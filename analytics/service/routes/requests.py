@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from otel_attrib.analytics.request_object import ask_requests
+from otel_attrib.analytics.request_object import ask_requests, requests_object
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
 from otel_attrib.analytics.service.pages import Cursor, Limit
@@ -41,5 +41,8 @@ async def requests(
     chosen = caller.filter(where)
     span = span_words(window, begin, end, "window", "15m")
     return await ask.respond(
-        lambda store: ask_requests(store, metric, span, chosen, at, above_ms, below_ms, order, limit, cursor)
+        lambda store: requests_object(
+            metric,
+            ask_requests(store, metric, span, chosen, at, above_ms, below_ms, order, limit, cursor),
+        )
     )

@@ -91,17 +91,17 @@ def _mark(args: argparse.Namespace) -> "MarkRow":
 
 
 def _list(args: argparse.Namespace) -> int:
-    from otel_attrib.analytics.mark_object import ask_marks, page_of_marks
+    from otel_attrib.analytics.mark_object import ask_marks, marks_object
     from otel_attrib.commands.printable import json_line, printable
     from otel_attrib.schema.store import connect
 
     services, kinds = ([word] if word else [] for word in (args.service, args.kind))
     words = (args.last, args.at, services, kinds, (), args.limit, args.cursor)
     with connect(args.dsn, args.url) as store:
-        if args.json:
-            print(json_line(ask_marks(store, *words)))
-            return 0
-        page = page_of_marks(store, *words)
+        page = ask_marks(store, *words)
+    if args.json:
+        print(json_line(marks_object(page)))
+        return 0
     for mark in page.items:
         print(printable(_line(mark)))
     if not page.items:

@@ -44,17 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     from otel_attrib.analytics.filters import parse_filter
-    from otel_attrib.analytics.request_object import ask_requests, page_of_requests
+    from otel_attrib.analytics.request_object import ask_requests, requests_object
     from otel_attrib.commands.printable import json_line
     from otel_attrib.schema.store import connect
 
     where = parse_filter(args.where)
     words = (args.metric, args.window, where, args.at, args.above, args.below, args.order, args.limit)
     with connect(args.dsn, args.url) as store:
-        if args.json:
-            print(json_line(ask_requests(store, *words, args.cursor)))
-            return 0
-        page = page_of_requests(store, *words, args.cursor)
+        page = ask_requests(store, *words, args.cursor)
+    if args.json:
+        print(json_line(requests_object(args.metric, page)))
+        return 0
     _print(page.items, args, more=page.next is not None)
     return 0
 

@@ -41,7 +41,8 @@ READ = """
 SELECT * FROM threshold_decisions
 WHERE time <= fromUnixTimestamp64Micro({to_us:Int64}) AND time > fromUnixTimestamp64Micro({from_us:Int64})
   AND (empty({objectives:Array(String)}) OR objective IN {objectives:Array(String)})
-ORDER BY time DESC, objective, metric, decided DESC
+ORDER BY time DESC, objective, metric, decided
+LIMIT 1 BY objective, metric, time, limit_ms, baseline_ms, buffer_ms -- of two loops at once the first counts
 LIMIT {most:UInt32}
 """
 MOVES = """
@@ -49,6 +50,7 @@ SELECT * FROM threshold_decisions
 WHERE time <= fromUnixTimestamp64Micro({to_us:Int64}) AND word IN ('raise', 'lower')
   AND objective IN {objectives:Array(String)}
 ORDER BY time, decided
+LIMIT 1 BY objective, metric, time, limit_ms, baseline_ms, buffer_ms
 """
 
 

@@ -98,3 +98,16 @@ def test_the_log_does_not_expire_and_has_its_twin() -> None:
     assert (2, 3) == (len(one), len(cluster))
     assert "threshold_decisions_local ON CLUSTER 'main'" in cluster[0]
     assert "Distributed('main', currentDatabase(), 'threshold_decisions_local'" in cluster[2]
+
+
+def test_of_two_loops_the_first_counts(store: Store) -> None:
+    """Two loops that judge the same period leave the decision that was made first, in either order."""
+    other = DecisionRow(
+        **{name: getattr(ROW, name) for name in ROW.__slots__}
+        | {"decided": ROW.decided + timedelta(seconds=1), "after_ms": 130.0}
+    )
+    for row in (other, ROW):
+        decision_into_store(store)(row)
+
+    assert [ROW] == decision_rows(store, NOON - timedelta(1), NOON)
+    assert [ROW] == decision_moves(store, NOON, (ROW.objective,))

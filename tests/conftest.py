@@ -1,15 +1,24 @@
-"""What every test gets: an environment without the caller's settings."""
+"""What every test gets: no settings of the caller, and an empty store for who asks for one."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+if TYPE_CHECKING:
+    from otel_attrib.schema.store import Store
+
 # How long one example takes says something of the machine, nothing of the code.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+FILLED = """
+SELECT name FROM system.tables
+WHERE database = {database:String} AND total_rows > 0 AND name != 'schema_migrations'
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +52,71 @@ def program() -> Callable[[str], str]:
 
 def _templates() -> Path:
     return Path("/usr/share/prometheus/alertmanager/default.tmpl")
+
+
+class Shared:
+    """The store of all modules that ask for `tables`: making its tables takes longer than most tests.
+
+    One process can have one path open, so it is closed before a module that does not ask for it.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is open."""
+        self.users: set[Path] = set()
+        self._store: Store | None = None
+
+    def open(self) -> "Store":
+        """The store, with nothing in its tables."""
+        from otel_attrib.schema.migrate import migrate
+        from otel_attrib.schema.store import open_store
+
+        if self._store is None:
+            self._store = open_store("chdb://memory/tests")
+            migrate(self._store)
+        empty(self._store)
+        return self._store
+
+    def close(self) -> None:
+        """Give the engine back."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+
+SHARED = Shared()
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Note which modules ask for the shared store."""
+    SHARED.users = {item.path for item in items if "tables" in getattr(item, "fixturenames", ())}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A module that does not ask for the shared store finds no engine open."""
+    if item.path not in SHARED.users:
+        SHARED.close()
+
+
+def pytest_sessionfinish() -> None:
+    """Nothing stays open."""
+    SHARED.close()
+
+
+@pytest.fixture(scope="module")
+def tables() -> "Store":
+    """Every table, in memory, empty at the start of the module."""
+    return SHARED.open()
+
+
+@pytest.fixture
+def store(tables: "Store") -> "Iterator[Store]":
+    """Every table, empty; emptied again afterwards, which is ten times faster than made anew."""
+    empty(tables)
+    yield tables
+    empty(tables)
+
+
+def empty(store: "Store") -> None:
+    """Leave no row in any table."""
+    for row in store.rows(FILLED, {"database": store.database}):
+        store.command(f"TRUNCATE TABLE {row['name']}")

@@ -1,7 +1,6 @@
 """An empty store for each test, and requests made up by a known recipe."""
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,30 +9,11 @@ import pyarrow as pa
 import pytest
 
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
-from otel_attrib.schema.migrate import migrate
-from otel_attrib.schema.store import Store, open_store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 STAMP = pa.timestamp("us", "UTC")
-NUMBERS = itertools.count()
 MEAN_LOG_US = {"ingress": 6, "tokenize": 7, "queue": 9, "kv_init": 5, "sample": 6, "egress": 6}
 Requests = Callable[..., pa.Table]
-
-
-@pytest.fixture(scope="module")
-def tables() -> Iterator[Store]:
-    """Every table, in memory; one process can have one path open, so it is given back after each module."""
-    with open_store(f"chdb://memory/analytics_{next(NUMBERS)}") as opened:
-        migrate(opened)
-        yield opened
-
-
-@pytest.fixture
-def store(tables: Store) -> Iterator[Store]:
-    """A store without a row; tables are emptied, which is ten times faster than made anew."""
-    yield tables
-    for table in ("requests", "requests_10s", "requests_60s", "marks", "otel_traces"):
-        tables.command(f"TRUNCATE TABLE {table}")
 
 
 @pytest.fixture

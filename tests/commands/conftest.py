@@ -1,36 +1,13 @@
-"""A store for the tests of commands, empty at the start of each and reached by its DSN."""
+"""Commands on the store of the test, which they reach by its DSN."""
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from otel_attrib.cli import main
-from otel_attrib.schema.migrate import migrate
-from otel_attrib.schema.store import Store, open_store
+from otel_attrib.schema.store import Store
 
-NUMBERS = itertools.count()
 Run = Callable[..., str]
-FILLED = """
-SELECT name FROM system.tables
-WHERE database = {database:String} AND total_rows > 0 AND name != 'schema_migrations'
-"""
-
-
-@pytest.fixture(scope="module")
-def tables() -> Iterator[Store]:
-    """A database with all tables; it lives as long as the module."""
-    with open_store(f"chdb://memory/commands_{next(NUMBERS)}") as opened:
-        migrate(opened)
-        yield opened
-
-
-@pytest.fixture
-def store(tables: Store) -> Iterator[Store]:
-    """The module's database, and after each test nothing in it."""
-    yield tables
-    for row in tables.rows(FILLED, {"database": tables.database}):
-        tables.command(f"TRUNCATE TABLE {row['name']}")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 import uvicorn
 
-from otel_attrib.analytics.service.app import Behind, service_app
+from otel_attrib.analytics.service.app import Behind, Ending, service_app
 from otel_attrib.analytics.service.tokens import Token, hash_of, write_tokens
 from otel_attrib.cli import main
 from otel_attrib.config import Settings
@@ -209,6 +209,7 @@ def service(store: Store, tmp_path: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
         thread.join(20)
+    Ending(app).stop(1)  # or its clients would hold the engine's path for the rest of the session
 
 
 def test_a_mark_through_the_service(

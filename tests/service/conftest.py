@@ -1,7 +1,6 @@
 """The application over a store with requests of two tenants, asked without a socket."""
 
 import asyncio
-import itertools
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,11 +18,9 @@ from otel_attrib.analytics.service.caller import Role
 from otel_attrib.analytics.service.tokens import Token, hash_of, write_tokens
 from otel_attrib.config import Settings
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
-from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.reports import ReportRow, into_store
-from otel_attrib.schema.store import Store, open_store
+from otel_attrib.schema.store import Store
 
-NUMBERS = itertools.count()
 STAMP = pa.timestamp("us", "UTC")
 MEAN_LOG_US = {"ingress": 6, "tokenize": 7, "queue": 9, "kv_init": 5, "sample": 6, "egress": 6}
 TOKENS: dict[str, tuple[Role, tuple[str, ...]]] = {
@@ -94,14 +91,6 @@ class Api:
         Ending(self.app).stop(1)
         self._runner.run(self._client.aclose())
         self._runner.close()
-
-
-@pytest.fixture(scope="module")
-def tables() -> Iterator[Store]:
-    """Every table, in memory, empty."""
-    with open_store(f"chdb://memory/service_{next(NUMBERS)}") as opened:
-        migrate(opened)
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,6 @@ from urllib.request import urlopen
 
 import pytest
 
-from otel_attrib.schema.migrate import migrate
-from otel_attrib.schema.store import Store, open_store
-
 
 class Hook:
     """An HTTP server that keeps each body; `answers` are the statuses to give first, then 200."""
@@ -139,19 +136,3 @@ def _wait_until_ready(url: str, log: Path, seconds: float = 20.0) -> None:
         except (URLError, OSError):
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.05)
-
-
-@pytest.fixture(scope="module")
-def tables() -> Iterator[Store]:
-    """A database with all tables; it lives as long as the module."""
-    with open_store(f"chdb://memory/alerting_{free_port()}") as opened:
-        migrate(opened)
-        yield opened
-
-
-@pytest.fixture
-def store(tables: Store) -> Iterator[Store]:
-    """The module's database, empty at the start of each test."""
-    yield tables
-    for name in ("requests", "steps", "samples", "reports", "silences", "latency_histogram", "marks"):
-        tables.command(f"TRUNCATE TABLE {name}")

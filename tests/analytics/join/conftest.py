@@ -17,14 +17,6 @@ Rows = list[tuple[int, str, str, str, float, dict[str, str]]]
 
 
 @pytest.fixture
-def store(tables: Store) -> Any:
-    """The module's store, emptied afterwards of what these tests fill."""
-    yield tables
-    for table in ("requests", "samples"):
-        tables.command(f"TRUNCATE TABLE {table}")
-
-
-@pytest.fixture
 def put_samples(store: Store) -> Callable[[Rows], None]:
     """Insert samples given as (µs after START, key, node, device, value, attributes)."""
 

@@ -1,5 +1,7 @@
 """Addresses of a running service that cannot be one."""
 
+from collections.abc import Callable
+
 import pytest
 
 from otel_attrib.errors import UsageError
@@ -21,7 +23,11 @@ WRONG = [
 def test_a_mistyped_service_is_told(url: str) -> None:
     """Whatever is no address of HTTP is the user's mistake, in one line that holds no password."""
     secret = url.replace("http://", "http://me:hunter2@")
-    for ask in (lambda: service_status(secret), lambda: service_post(secret, "marks", {})):
+    asks: list[Callable[[], object]] = [
+        lambda: service_status(secret),
+        lambda: service_post(secret, "marks", {}),
+    ]
+    for ask in asks:
         with pytest.raises(UsageError, match="is not of the form http://host:port") as told:
             ask()
 

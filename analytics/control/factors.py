@@ -39,6 +39,8 @@ class Policy:
             raise UsageError(f"factors from {self.low:g} to {self.high:g} do not hold 1")
         if not 0 < self.smoothing <= 1 or not 0 <= self.dead_band < 1:
             raise UsageError("smoothing lies in (0, 1] and the dead band in [0, 1)")
+        if self.least < 1:
+            raise UsageError(f"a factor needs at least 1 request, not {self.least}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ cores, after they are gone, and after a restart with a small key-value cache. `w
 asked about both faults, and the server's figures are held against the clients' clocks.
 
 With --replay the exports of such a run are sent instead, with their times moved to now:
-the same path and the same report in seconds, without vLLM.
+the same path and the same report in half a minute, without vLLM.
 
 Exit code: 0 both faults were seen and everything adds up, 1 not so, 2 usage.
 """
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = "example: otel-attrib demo --replay"
     parser.add_argument(
-        "--replay", action="store_true", help="from the recording: seconds, and no vLLM is needed"
+        "--replay", action="store_true", help="from the recording: half a minute, and no vLLM is needed"
     )
     parser.add_argument("--json", action="store_true", help="print the account as JSON (otel-attrib/demo/1)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave store, logs and stamps in DIR")

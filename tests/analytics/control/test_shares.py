@@ -147,4 +147,4 @@ def test_weights_and_policies_that_are_none() -> None:
             budgets(found, weights)
     for wrong in ({"low": 1.5}, {"high": 0.9}, {"smoothing": 0.0}, {"dead_band": 1.0}, {"least": 0}):
         with pytest.raises(UsageError):
-            Policy(**wrong)  # type: ignore[arg-type] # each is a number of the policy
+            Policy(**wrong)

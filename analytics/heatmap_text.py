@@ -9,7 +9,7 @@ import numpy as np
 from otel_attrib.analytics.heatmap import Heatmap
 from otel_attrib.analytics.mark_list import MarkRow
 from otel_attrib.analytics.windows import duration_text
-from otel_attrib.analytics.wording import milliseconds, wrapped
+from otel_attrib.analytics.wording import digits, milliseconds, wrapped
 
 __all__ = ["CELLS", "LINES", "heatmap_lines"]
 
@@ -121,5 +121,5 @@ def _axis(found: Heatmap) -> str:
 def _legend(found: Heatmap, unicode: bool) -> str:
     shades, line = (_SHADES, _LINE) if unicode else (_PLAIN_SHADES, _PLAIN_LINE)
     most, off = int(found.counts.max()), found.bound.relative
-    level = f"P{100 * found.asked.level:g} {f'within {100 * off:.2g} %' if off else 'exact'}"
+    level = f"P{100 * found.asked.level:g} {f'within {digits(100 * off)} %' if off else 'exact'}"
     return f"{shades[1:]} 1 to {most:,} in a cell, by logarithm; {line * 2} {level}; labels are lower edges"

@@ -116,7 +116,7 @@ def _too_few(name: str, counts: Counts, level: float) -> str:
     needed = round(ROWS_ABOVE / (1 - level))
     fitting = next((offer for offer in OFFERED_LEVELS if kept_above(counts, offer) >= ROWS_ABOVE), None)
     advice = f"take a longer window or --quantile {fitting}" if fitting else "take a longer window"
-    stored = "" if counts.each == 1 else f", each stored one for {counts.each:.3g},"
+    stored = "" if counts.each == 1 else f", each stored one for {digits(counts.each)},"
     return (
         f"{counts.measured} values in {name}{stored} leave {count(kept_above(counts, level))} above"
         f" P{100 * level:g};"

@@ -9,6 +9,7 @@ from otel_attrib.analytics.objectives.derive import RATIO, derive, derived_span
 from otel_attrib.analytics.objectives.endpoint import HEADROOM, LEVEL, Cell, Derived, Endpoint, Promised
 from otel_attrib.analytics.objectives.objective import Limit, Objective
 from otel_attrib.analytics.windows import rfc3339
+from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.store import Store
 
 __all__ = ["SCHEMA", "ask_derive", "derived_object", "derived_objectives"]
@@ -90,7 +91,7 @@ def _objective(endpoint: Endpoint, derived: Derived, name: str, where: Filter) -
         limits=(Limit(derived.metric.name, proposal),),
         target=LEVEL,
         service=_slug(endpoint.service) or "llm",
-        description=f"P95 was {peak.p95_ms:.4g} ms from {peak.at}:00 to {peak.at}:59 UTC, the peak hour of"
+        description=f"P95 was {digits(peak.p95_ms)} ms from {peak.at}:00 to {peak.at}:59 UTC, the peak of"
         f" {derived.span.start:%Y-%m-%d} to {derived.span.end:%Y-%m-%d}; this is {HEADROOM} times that.",
     )
 

@@ -113,7 +113,7 @@ def _many(n: int) -> str:
     if n < 100_000:
         return f"{n:,}"
     power = 1 if n < 999_500 else 2 if n < 999_500_000 else 3
-    return f"{n / 1000**power:.3g}{' kMG'[power]}"
+    return f"{digits(n / 1000**power)}{' kMG'[power]}"
 
 
 def _target(share: float) -> str:
@@ -200,6 +200,6 @@ def _firing_row(firing: Firing) -> tuple[str, ...]:
         _rate(firing.long_rate),
         duration_text(pair.short),
         _rate(firing.short_rate),
-        f"{pair.factor:.4g}",
+        digits(pair.factor),
         "burning" if firing.firing else "",
     )

@@ -34,6 +34,7 @@ from otel_attrib.analytics.replay.players import QUEUE, players_of
 from otel_attrib.analytics.replay.shapley import Coalition, coalitions, shapley
 from otel_attrib.analytics.replay.world import Undone
 from otel_attrib.analytics.replay.worth import Leaving
+from otel_attrib.analytics.wording import digits
 
 __all__ = ["Replay", "replay_queue"]
 
@@ -114,7 +115,7 @@ def _not_possible(baseline: Period, current: Period) -> tuple[bool, str] | None:
             told = f"{len(period.requests):,} of {period.rows.total:,}"
             return False, f"queue, cause unresolved: {told} requests of the {name} are at hand"
         if WEIGHT in period.requests.column_names:
-            away = f"{100 * (1 - rows_kept(period.requests) / len(period.requests)):.3g} %"
+            away = f"{digits(100 * (1 - rows_kept(period.requests) / len(period.requests)))} %"
             return False, f"queue, cause unresolved: {away} of the requests of the {name} were sampled away"
         column = period.rows.observed[:, period.rows.names.index(QUEUE)]
         if period.rows.n == 0 or float(column.mean()) < 0.9:

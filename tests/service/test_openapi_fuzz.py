@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, settings
@@ -57,7 +58,10 @@ def test_no_server_error(api: Api, path: str, method: str) -> None:
     def answered(case: Any) -> None:
         call = case.as_transport_kwargs(base_url="http://127.0.0.1:8080")
         words = {name: call[name] for name in ("params", "headers", "json", "content") if call.get(name)}
-        answer = api.ask(case.method, case.formatted_path, **words)
+        try:
+            answer = api.ask(case.method, case.formatted_path, **words)
+        except httpx.InvalidURL:  # longer than the client sends
+            return
         case.validate_response(schemathesis.Response.from_any(answer), checks=CHECKS)
 
     answered()

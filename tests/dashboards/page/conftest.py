@@ -99,9 +99,9 @@ def why(site: Site) -> dict[str, Any]:
     return body
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(site: Site) -> Iterator[Browser]:
-    """Chromium, once."""
+    """Chromium, for one module: while Playwright runs, no other test's event loop can."""
     with sync_playwright() as starter:
         found = starter.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield found

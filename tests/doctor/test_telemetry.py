@@ -139,7 +139,9 @@ def test_every_variable_that_is_read_is_known() -> None:
     source = Path(otel_attrib.__file__).parent
     roots = (source, *(path for path in source.iterdir() if path.is_symlink()))
     files = [file for root in roots for end in ("*.py", "*.sh") for file in root.rglob(end)]
-    names = {name for file in files for name in re.findall(r"\bOTEL_ATTRIB_[A-Z_]*[A-Z]\b", file.read_text())}
+    names = {
+        name for file in files for name in re.findall(r"\bOTEL_ATTRIB_[A-Z0-9_]*[A-Z0-9]\b", file.read_text())
+    }
     environ = {name: "1" for name in names if not name.startswith("OTEL_ATTRIB_TEST")}
 
     assert [] == [

@@ -23,7 +23,8 @@ _SAMPLERS = (
 )
 _ATTRIBUTES = 64  # a request span carries up to about this many
 _LENGTH = 16_384  # a step span's packed columns may be as long
-_SHIM = (
+# Of the shim and of single commands.
+_NO_SETTINGS = (
     "ANY_VERSION",
     "BOARD",
     "BUDGET",
@@ -33,10 +34,21 @@ _SHIM = (
     "DSN",
     "ENABLED",
     "GPU_SET",
+    "GRAFANA_TOKEN",
+    "GRAFANA_URL",
+    "GRAFANA_USER",
     "HEADERS",
+    "LOG_IDS",
     "OTLP_ENDPOINT",
     "SLA_FILE",
     "STATUS_DIR",
+    "TAIL_E2E_MS",
+    "TAIL_QUANTILE",
+    "TAIL_SAMPLE",
+    "TAIL_TPOT_MS",
+    "TAIL_TRICKLE",
+    "TAIL_TTFT_MS",
+    "TOKEN",
     "TOKEN_TIMELINE",
     "TORCH",
     "TORCH_PROFILE_EVERY",
@@ -53,7 +65,7 @@ def settings(around: Surroundings) -> Iterator[Finding]:
         load(around.environ)
     except ConfigError as fault:
         yield fail("settings", str(fault), "correct it; docs/reference/settings.md lists what is allowed")
-    known = {entry.name.upper() for entry in fields(Settings)} | set(_SHIM)
+    known = {entry.name.upper() for entry in fields(Settings)} | set(_NO_SETTINGS)
     ours = [
         name for name in around.environ if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_")
     ]

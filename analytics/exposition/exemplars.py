@@ -1,7 +1,7 @@
 """A recent request for each bucket of a histogram, so that a point on a P99 line leads to a trace."""
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,18 +23,21 @@ class Exemplars:
 
     rows: Sequence[Mapping[str, Any]]
 
-    def of(self, metric: str, key: Mapping[str, str], bounds_ms: Sequence[float]) -> dict[int, Exemplar]:
-        """Return the newest request of each bucket, by the bucket's number; `key` is column → value."""
-        found: dict[int, tuple[int, Exemplar]] = {}
-        for row in self.rows:
-            if row["metric"] != metric or any(row[column] != value for column, value in key.items()):
-                continue
-            bucket = bisect_left(bounds_ms, row["us"] / 1000)
-            if bucket not in found or found[bucket][0] < row["at_us"]:
-                seconds = row["us"] / 1e6
-                shown = Exemplar({"trace_id": row["trace_id"]}, seconds, row["at_us"] / 1e6)
-                found[bucket] = row["at_us"], shown
-        return {bucket: exemplar for bucket, (_, exemplar) in found.items()}
+    def by(
+        self, metric: str, columns: Iterable[str], bounds_ms: Sequence[float]
+    ) -> dict[tuple[str, ...], dict[int, Exemplar]]:
+        """Return the newest request of each bucket, by its number, for each series: values of `columns`."""
+        tells_apart = tuple(columns)
+        found: dict[tuple[str, ...], dict[int, Exemplar]] = {}
+        for row in sorted(self.rows, key=lambda row: int(row["at_us"])):  # so the newest stays
+            if row["metric"] == metric:
+                buckets = found.setdefault(tuple(row[column] for column in tells_apart), {})
+                buckets[bisect_left(bounds_ms, row["us"] / 1000)] = _shown(row)
+        return found
+
+
+def _shown(row: Mapping[str, Any]) -> Exemplar:
+    return Exemplar({"trace_id": row["trace_id"]}, row["us"] / 1e6, row["at_us"] / 1e6)
 
 
 def fetch_exemplars(store: Store, columns: str = "") -> Exemplars:

@@ -126,9 +126,9 @@ class Latencies:
                 counts, total = summed.setdefault(key, ([0] * (len(bounds_ms) + 1), [0.0]))
                 _add(counts, row[histogram.metric], bounds_ms)
                 total[0] += row[f"{histogram.metric}_us"]
+        shown = exemplars.by(histogram.metric, labels.values(), bounds_ms)
         for key, (counts, total) in summed.items():
-            shown = exemplars.of(histogram.metric, dict(zip(labels.values(), key, strict=True)), bounds_ms)
-            family.add_metric(list(key), _buckets(bounds_ms, counts, shown), total[0] / 1e6)
+            family.add_metric(list(key), _buckets(bounds_ms, counts, shown.get(key, {})), total[0] / 1e6)
         return family
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from otel_attrib.analytics.service.meters import Meters
-from otel_attrib.analytics.service.problem import TooBusy, log_unexpected, problem_of
+from otel_attrib.analytics.service.problem import TooBusy, told_problem
 
 __all__ = ["Event", "Hub", "Listener", "Poll"]
 
@@ -123,7 +123,4 @@ async def _asked(poll: Poll) -> Sequence[Event]:
     try:
         return await poll()
     except Exception as fault:  # told to the listeners: the poller itself goes on
-        told = problem_of(fault)
-        if told.status_code == 500:
-            log_unexpected("a live question", fault)
-        return (Event("problem", bytes(told.body)),)
+        return (Event("problem", bytes(told_problem("a live question", fault).body)),)

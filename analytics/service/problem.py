@@ -20,10 +20,10 @@ __all__ = [
     "TooBusy",
     "Unauthorized",
     "add_problem_handlers",
-    "log_unexpected",
     "problem",
     "problem_body",
     "problem_of",
+    "told_problem",
 ]
 
 PROBLEM = "application/problem+json"
@@ -76,9 +76,12 @@ def problem_of(fault: Exception) -> Response:
     return problem(500, UNEXPECTED)
 
 
-def log_unexpected(what: str, fault: Exception) -> None:
-    """Put a fault that is not the caller's into the log, whole."""
-    _log.error("%s failed", what, exc_info=fault)
+def told_problem(what: str, fault: Exception) -> Response:
+    """The problem that `what` failed with; a fault that is not the caller's goes into the log, whole."""
+    told = problem_of(fault)
+    if told.status_code == 500:
+        _log.error("%s failed", what, exc_info=fault)
+    return told
 
 
 def _status(fault: OtelAttribError) -> tuple[int, dict[str, str]]:
@@ -126,7 +129,4 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 
 async def _unexpected(request: Request, fault: Exception) -> Response:
-    log_unexpected(f"{request.method} {request.url.path}", fault)
-    return problem(
-        500, "the service failed at this question; its log has the fault. Please report it as a bug"
-    )
+    return told_problem(f"{request.method} {request.url.path}", fault)

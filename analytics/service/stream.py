@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from otel_attrib.analytics.service.problem import log_unexpected, problem_of
+from otel_attrib.analytics.service.problem import told_problem
 from otel_attrib.analytics.service.question_pool import Flight
 
 __all__ = ["EVENT_STREAM", "KEEP_ALIVE", "event", "events", "stream", "wants_stream"]
@@ -76,10 +76,7 @@ def _last(flight: Flight) -> bytes:
         return event("result", flight.answer.result().body)
     if not isinstance(fault, Exception):
         raise fault
-    told = problem_of(fault)
-    if told.status_code == 500:
-        log_unexpected("a streamed question", fault)
-    return event("problem", bytes(told.body))
+    return event("problem", bytes(told_problem("a streamed question", fault).body))
 
 
 def _line(values: dict[str, Any]) -> bytes:

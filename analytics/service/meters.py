@@ -1,6 +1,6 @@
 """What the API counts of itself, beside the receiver's counters: shown at /metrics."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 __all__ = ["Meters"]
 
@@ -38,7 +38,3 @@ class Meters:
             registry=own,
         )
         self.listeners = Gauge("otel_attrib_api_listeners", "listeners of /api/v1/live", registry=own)
-
-    def text(self) -> str:
-        """Everything in Prometheus' text format."""
-        return generate_latest(self.registry).decode()

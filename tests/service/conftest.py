@@ -74,14 +74,6 @@ class Api:
         """One GET below /api/v1."""
         return self.ask("GET", f"/api/v1{path}", token, **more)
 
-    def together(self, *asked: tuple[str, str]) -> list[httpx.Response]:
-        """Several GETs at the same time."""
-
-        async def gathered() -> list[httpx.Response]:
-            return await asyncio.gather(*(self._client.get(f"/api/v1{path}") for path, _ in asked))
-
-        return self._runner.run(gathered())
-
     def run(self, work: Any) -> Any:
         """Anything else on the application's loop."""
         return self._runner.run(work)

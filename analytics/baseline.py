@@ -129,7 +129,7 @@ def _middle_day(window: Window, days: list[tuple[float, int]]) -> Choice:
 
 def _days_before(asked: _Asked) -> list[tuple[float, int]]:
     """Return (quantile in ms, days before) of the earlier days that hold enough requests."""
-    if asked.window.length > DAY or any(name not in ROLLED_UP for name in asked.where.names()):
+    if asked.window.length > DAY or not asked.where.rolled_up:
         return []
     sql = statement("earlier_days", state=asked.metric.state, where=asked.where.sql())
     rows = asked.store.rows(sql, {**_seconds(asked), **asked.where.parameters()})

@@ -57,6 +57,11 @@ class Filter:
         """Return the dimensions named."""
         return tuple(name for name, _ in self.allowed)
 
+    @property
+    def rolled_up(self) -> bool:
+        """Return whether the 10 s states keep apart what is named."""
+        return set(self.names()) <= set(ROLLED_UP)
+
     def also(self, other: "Filter") -> "Filter":
         """Return the condition that both hold; a dimension may be named in one of them only."""
         twice = [name for name in self.names() if name in other.names()]

@@ -67,7 +67,7 @@ class HeatmapAsked:
     @property
     def rolled_up(self) -> bool:
         """Whether the states hold every dimension that the condition names."""
-        return all(name in ROLLED_UP for name in self.where.names())
+        return self.where.rolled_up
 
     @property
     def source(self) -> Literal["states", "rows"]:

@@ -11,7 +11,7 @@ from statistics import median
 from otel_attrib.analytics.control.decide import measured
 from otel_attrib.analytics.control.observed import Day, Observed
 from otel_attrib.analytics.control.rule import ThresholdRule
-from otel_attrib.analytics.filters import ROLLED_UP, Filter
+from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.quantiles import Sliding, slide
 from otel_attrib.analytics.windows import Window
@@ -39,10 +39,9 @@ def last_end(rule: ThresholdRule, now: datetime, lag_s: int = 30) -> datetime:
 
 def look(store: Store, rule: ThresholdRule, metric: str, level: float, where: Filter, end: datetime) -> Seen:
     """Observe what ends at `end`, the end of a period."""
-    exact = any(name not in ROLLED_UP for name in where.names())
-
     day = Window(end - timedelta(seconds=rule.day_s), end)
-    asked = Sliding(metric_named(metric), level, rule.period_s, rule.period_s, day, (), where, exact)
+    length, exact = rule.period_s, not where.rolled_up
+    asked = Sliding(metric_named(metric), level, length, length, day, (), where, exact)
     found = {point.end: point for point in slide(store, asked)}
     ends = [day.start + timedelta(seconds=rule.period_s * k) for k in range(1, rule.day_periods + 1)]
     periods = tuple(

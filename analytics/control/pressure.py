@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from otel_attrib.analytics.control.judged import thresholds_in_force
-from otel_attrib.analytics.filters import ROLLED_UP
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.objectives import Limit, Objective
 from otel_attrib.analytics.quantiles import STATE_SECONDS, Point, Sliding, slide
@@ -64,7 +63,6 @@ def _point(
     store: Store, objective: Objective, limit: Limit, now: datetime, window: timedelta
 ) -> Point | None:
     step = timedelta(seconds=STATE_SECONDS)
-    exact = any(name not in ROLLED_UP for name in objective.where.names())
     asked = Sliding(
         metric_named(limit.metric),
         objective.target,
@@ -73,7 +71,7 @@ def _point(
         Window(now - step, now),
         (),
         objective.where,
-        exact,
+        exact=not objective.where.rolled_up,
     )
     points = [point for point in slide(store, asked) if point.ms is not None]
     return points[-1] if points else None

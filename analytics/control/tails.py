@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from otel_attrib.analytics.control.effective import Effective
 from otel_attrib.analytics.control.factors import Tail
-from otel_attrib.analytics.filters import ROLLED_UP, Filter
+from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.objectives import Objective
 from otel_attrib.analytics.quantiles import Point, Sliding, slide
@@ -58,7 +58,7 @@ def rounds_of(
     for objective in held:
         points = _points(store, objective, asked, Window(ends[0] - timedelta(seconds=ROUND_S), end))
         names = _named(objective) | {point.group[0] for point in points}
-        names |= set(usage(store, objective.where, end)) if _rolled(objective.where) else set()
+        names |= set(usage(store, objective.where, end)) if objective.where.rolled_up else set()
         threshold = force[objective.name, asked.metric].ms
         by_place = {(point.end, point.group[0]): point for point in points}
         for at in ends:
@@ -91,7 +91,3 @@ def _tail(point: Point | None, tenant: str, threshold: float, objective: str) ->
 
 def _named(objective: Objective) -> set[str]:
     return set(dict(objective.where.allowed).get("tenant", ()))
-
-
-def _rolled(where: Filter) -> bool:
-    return all(name in ROLLED_UP for name in where.names())

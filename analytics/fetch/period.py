@@ -16,7 +16,7 @@ from otel_attrib.analytics.copies import WEIGHT, repeated, weights_of
 from otel_attrib.analytics.counted import scaled_counts
 from otel_attrib.analytics.fetch.plain import plain
 from otel_attrib.analytics.fetch.quantile import quantile_from_rows, quantile_from_states
-from otel_attrib.analytics.fetch.size import Size, measure, rolled_up
+from otel_attrib.analytics.fetch.size import Size, measure
 from otel_attrib.analytics.fetch.stretches import EVERY_ROW, Sample, Scattered, spread
 from otel_attrib.analytics.fetch.surroundings import fetch_marks, fetch_samples, fetch_steps
 from otel_attrib.analytics.filters import DIMENSIONS, EVERY_REQUEST, Filter
@@ -86,7 +86,7 @@ def fetch_period(
         requests = _fetch_requests(store, metric, window, where, EVERY_ROW)
         return _period(store, metric, window, requests, EVERY_ROW)
     return _sample(
-        store, metric, window, where, level, size, cap, rolled_up(where) if states is None else states
+        store, metric, window, where, level, size, cap, where.rolled_up if states is None else states
     )
 
 

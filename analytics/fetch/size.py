@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from otel_attrib.analytics.filters import ROLLED_UP, Filter
+from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.metric import Metric
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.store import Store
 
-__all__ = ["Size", "measure", "rolled_up"]
+__all__ = ["Size", "measure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,10 @@ class Size:
     values: int
 
 
-def rolled_up(where: Filter) -> bool:
-    """Whether the 10 s states keep apart what the filter names."""
-    return set(where.names()) <= set(ROLLED_UP)
-
-
 def measure(store: Store, metric: Metric, window: Window, where: Filter) -> Size:
     """Measure a window by its 10 s states where they know the filter, else by its rows."""
     bounds = window.bounds_us()
-    if rolled_up(where):
+    if where.rolled_up:
         seconds = {"first": bounds["from_us"] // 1_000_000, "last": -(-bounds["to_us"] // 1_000_000)}
         sql = statement("period_size_states", where=where.sql())
         (row,) = store.rows(sql, {**seconds, **where.parameters()})

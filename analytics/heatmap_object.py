@@ -1,63 +1,58 @@
 """A heat map from a user's words to JSON: the same for the command and for the service."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from otel_attrib.analytics.filters import Filter
-from otel_attrib.analytics.heatmap import Heatmap, HeatmapAsked, fitting_step, heatmap
+from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
+from otel_attrib.analytics.heatmap import MINUTE, Heatmap, HeatmapAsked, fitting_step, heatmap
 from otel_attrib.analytics.mark_list import MarkRow, marks_within
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.question import check_level, end_of
 from otel_attrib.analytics.windows import parse_duration, parse_window, rfc3339
 from otel_attrib.schema.store import Store
 
-__all__ = ["COLUMNS", "ROWS", "SCHEMA", "ask_heatmap", "heatmap_asked", "heatmap_object"]
+__all__ = ["COLUMNS", "ROWS", "SCHEMA", "Words", "ask_heatmap", "heatmap_object"]
 
 SCHEMA = "otel-attrib/heatmap/1"
 COLUMNS, ROWS = 120, 48
 """At most so many of each where nothing else is asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a user says of a heat map; durations and times are still text."""
+
+    metric: str = "ttft"
+    quantile: float = 0.99
+    last: str = "1h"
+    step: str | None = None
+    bins: int = ROWS
+    where: Filter = EVERY_REQUEST
+    at: str = "now"
+
+    def asked(self, store: Store, columns: int) -> HeatmapAsked:
+        """The question that they ask; without a step the shortest usual one of at most `columns`."""
+        span = parse_window(self.last, end_of(store, self.at, self.where))
+        step = int(parse_duration(self.step).total_seconds()) if self.step else MINUTE
+        metric, level = metric_named(self.metric), check_level(self.quantile)
+        asked = HeatmapAsked(metric, level, step, self.bins, span, self.where)
+        return asked if self.step else replace(asked, step=fitting_step(store, asked, columns))
+
+
 def ask_heatmap(
-    store: Store,
-    metric: str,
-    level: float,
-    last: str,
-    step: str | None,
-    bins: int,
-    where: Filter,
-    at: str,
-    tenants: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Ask `store`, and return what `otel-attrib heatmap --json` prints; marks are those of `tenants`."""
-    found = heatmap(store, heatmap_asked(store, metric, level, last, step, bins, where, at))
-    return heatmap_object(found, marks_within(store, found.asked.span, where, tenants))
-
-
-def heatmap_asked(
-    store: Store,
-    metric: str,
-    level: float,
-    last: str,
-    step: str | None,
-    bins: int,
-    where: Filter,
-    at: str,
-    columns: int = COLUMNS,
-) -> HeatmapAsked:
-    """The question that these words ask; without a step the shortest usual one of at most `columns`."""
-    span = parse_window(last, end_of(store, at, where))
-    seconds = int(parse_duration(step).total_seconds()) if step else 60
-    asked = HeatmapAsked(metric_named(metric), check_level(level), seconds, bins, span, where)
-    if step:
-        return asked
-    return HeatmapAsked(
-        asked.metric, asked.level, fitting_step(store, asked, columns), bins, span, asked.where
-    )
+    store: Store, words: Words, tenants: Sequence[str] = (), columns: int = COLUMNS
+) -> tuple[Heatmap, list[MarkRow]]:
+    """The picture that these words ask for, and the marks in its span that are for `tenants` to see."""
+    found = heatmap(store, words.asked(store, columns))
+    return found, marks_within(store, found.asked.span, words.where, tenants)
 
 
 def heatmap_object(found: Heatmap, marks: Sequence[MarkRow]) -> dict[str, Any]:
-    """The picture and what it is, for JSON; `cells` are [column, row, count] of those that hold something."""
+    """What `otel-attrib heatmap --json` prints: the picture and what it is.
+
+    `cells` are [column, row, count] of those that hold something.
+    """
     asked = found.asked
     cells = zip(found.columns.tolist(), found.rows.tolist(), found.counts.tolist(), strict=True)
     return {

@@ -30,12 +30,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.process import cpu_s, peak_rss_mib, version_line
 from benchmarks.sliding_ways import CHUNK, FILL, MODELS, OPTIONS, START, TENANTS
 from otel_attrib.analytics import quantiles
-from otel_attrib.analytics.filters import EVERY_REQUEST
 from otel_attrib.analytics.heatmap import HeatmapAsked
-from otel_attrib.analytics.heatmap_object import ask_heatmap
+from otel_attrib.analytics.heatmap_object import Words, ask_heatmap, heatmap_object
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.statement import statement
-from otel_attrib.analytics.windows import Window, rfc3339
+from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.store import Store, open_store
 
@@ -91,9 +90,9 @@ def _made(store: Store, n: int) -> float:
 def _measured(store: Store, args: argparse.Namespace, made: float) -> dict[str, Any]:
     span = Window(START, START + timedelta(hours=HOURS))
     asked = HeatmapAsked(METRICS["ttft"], LEVEL, args.step, ROWS, span)
-    words = ("ttft", LEVEL, f"{rfc3339(span.start)}..{rfc3339(span.end)}", f"{args.step}s", ROWS)
+    words = Words("ttft", LEVEL, f"{span}", f"{args.step}s", ROWS)
     ways: dict[str, Callable[[], Any]] = {
-        "whole answer": lambda: ask_heatmap(store, *words, EVERY_REQUEST, "now"),
+        "whole answer": lambda: heatmap_object(*ask_heatmap(store, words)),
         "counts, minutes": lambda: _counts(store, asked, "states"),
         "counts, rows": lambda: _counts(store, asked, "rows"),
         "line, minutes": lambda: _line(store, asked, quantiles.MINUTE),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from otel_attrib.analytics import heatmap as module
 from otel_attrib.analytics.filters import parse_filter
 from otel_attrib.analytics.heatmap import Heatmap, HeatmapAsked, fitting_step, heatmap
-from otel_attrib.analytics.heatmap_object import ask_heatmap
+from otel_attrib.analytics.heatmap_object import Words, ask_heatmap, heatmap_object
 from otel_attrib.analytics.latency_bins import BINS, edge_ms, grouped
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.quantiles import Sliding, slide
@@ -236,7 +236,8 @@ def test_json_holds_the_picture(store: Store, requests: Requests, noon: Window) 
     store.insert_arrow("requests", requests(300, seed=13))
     asked = HeatmapAsked(METRICS["ttft"], 0.9, 60, 48, noon)
 
-    body = ask_heatmap(store, "ttft", 0.9, f"{noon}", "1m", 48, parse_filter([]), "now")
+    words = Words("ttft", 0.9, f"{noon}", "1m", 48, parse_filter([]), "now")
+    body = heatmap_object(*ask_heatmap(store, words))
 
     found = heatmap(store, asked)
     grid = np.zeros_like(found.matrix())

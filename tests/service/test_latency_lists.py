@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from otel_attrib.analytics.filters import parse_filter
-from otel_attrib.analytics.heatmap_object import ask_heatmap
+from otel_attrib.analytics.heatmap_object import Words, ask_heatmap, heatmap_object
 from otel_attrib.analytics.request_object import ask_requests, requests_object
 from otel_attrib.schema.store import Store
 
@@ -25,7 +25,8 @@ def test_the_heat_map_is_the_commands(api: Api, filled: Store) -> None:
     """The body is what `heatmap --json` prints for the same words."""
     answer = api.get("/heatmap", params={"metric": "tbt", "last": "20m", "step": "1m", "bins": 12, "at": AT})
 
-    expected = ask_heatmap(filled, "tbt", 0.99, "20m", "1m", 12, parse_filter([]), AT)
+    words = Words("tbt", 0.99, "20m", "1m", 12, parse_filter([]), AT)
+    expected = heatmap_object(*ask_heatmap(filled, words))
     assert (200, shown(expected)) == (answer.status_code, answer.json())
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from otel_attrib.analytics.heatmap_object import ROWS, ask_heatmap
+from otel_attrib.analytics.heatmap_object import ROWS, Words, ask_heatmap, heatmap_object
 from otel_attrib.analytics.latency_bins import BINS
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
@@ -41,7 +41,5 @@ async def heatmap(
 ) -> Response:
     """Counts from the minutes of `requests_60s`; the line is what /quantiles gives for window = step."""
     chosen = caller.filter(where)
-    span = span_words(last, begin, end, "last", "1h")
-    return await ask.respond(
-        lambda store: ask_heatmap(store, metric, quantile, span, step, bins, chosen, at, caller.tenants)
-    )
+    words = Words(metric, quantile, span_words(last, begin, end, "last", "1h"), step, bins, chosen, at)
+    return await ask.respond(lambda store: heatmap_object(*ask_heatmap(store, words, caller.tenants)))

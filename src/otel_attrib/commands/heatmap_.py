@@ -15,7 +15,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from otel_attrib.schema.store import Store
+    from otel_attrib.analytics.heatmap import Heatmap
+    from otel_attrib.analytics.mark_list import MarkRow
 
 __all__ = ["add_arguments", "run"]
 
@@ -40,39 +41,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Ask and print."""
     from otel_attrib.analytics.filters import parse_filter
-    from otel_attrib.analytics.heatmap_object import ROWS, ask_heatmap
+    from otel_attrib.analytics.heatmap_object import COLUMNS, ROWS, Words, ask_heatmap, heatmap_object
+    from otel_attrib.analytics.heatmap_text import CELLS, LINES
     from otel_attrib.commands.printable import json_line
     from otel_attrib.schema.store import connect
 
+    columns, rows = (COLUMNS, ROWS) if args.json else (CELLS, LINES)
+    words = Words(
+        args.metric,
+        args.quantile,
+        args.last,
+        args.step,
+        rows if args.bins is None else args.bins,
+        parse_filter(args.where),
+        args.at,
+    )
     with connect(args.dsn, args.url) as store:
-        if not args.json:
-            return _draw(store, args)
-        rows = ROWS if args.bins is None else args.bins
-        where = parse_filter(args.where)
-        body = ask_heatmap(store, args.metric, args.quantile, args.last, args.step, rows, where, args.at)
-    print(json_line(body))
+        found, marks = ask_heatmap(store, words, columns=columns)
+    if args.json:
+        print(json_line(heatmap_object(found, marks)))
+    else:
+        _draw(found, marks)
     return 0
 
 
-def _draw(store: "Store", args: argparse.Namespace) -> int:
-    from otel_attrib.analytics.filters import parse_filter
-    from otel_attrib.analytics.heatmap import heatmap
-    from otel_attrib.analytics.heatmap_object import heatmap_asked
-    from otel_attrib.analytics.heatmap_text import CELLS, LINES, heatmap_lines
-    from otel_attrib.analytics.mark_list import marks_within
+def _draw(found: "Heatmap", marks: "list[MarkRow]") -> None:
+    from otel_attrib.analytics.heatmap_text import CELLS, heatmap_lines
     from otel_attrib.commands.printable import printable
     from otel_attrib.errors import UsageError
 
-    where, rows = parse_filter(args.where), LINES if args.bins is None else args.bins
-    asked = heatmap_asked(
-        store, args.metric, args.quantile, args.last, args.step, rows, where, args.at, CELLS
-    )
-    found = heatmap(store, asked)
     if len(found.line_ms) > CELLS:
         raise UsageError(f"{len(found.line_ms)} columns do not fit: take a longer --step, or --json")
-    marks = marks_within(store, found.asked.span, where)
     print(printable("\n".join(heatmap_lines(found, marks, _draws_unicode()))))
-    return 0
 
 
 def _draws_unicode() -> bool:

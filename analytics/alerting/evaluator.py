@@ -137,7 +137,7 @@ class Evaluator:
         return found
 
     def _earlier(self, store: Store) -> list[Alert]:
-        alerts = [alert for alert, _ in fetch_firing(store)]
+        alerts = fetch_firing(store)
         self._notifier.already(alerts)
         return alerts
 

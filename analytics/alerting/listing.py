@@ -23,7 +23,7 @@ def ask_alerts(store: Store, tenants: Sequence[str] = ()) -> dict[str, Any]:
     """Return the firing alerts, the oldest first, and the silences that are pending or active."""
     now = datetime.now(UTC)
     silences = fetch_silences(store, now)
-    alerts = [_for(alert, tenants) for alert, _ in fetch_firing(store) if _is_of(alert, tenants)]
+    alerts = [_for(alert, tenants) for alert in fetch_firing(store) if _is_of(alert, tenants)]
     return {
         "schema": SCHEMA,
         "items": [_item(alert, silences, now) for alert in alerts],

@@ -1,8 +1,6 @@
 """What was firing before the service was started anew, read from the reports that it kept; and its end."""
 
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from otel_attrib.analytics.alerting.alert import Alert
 from otel_attrib.analytics.detection.incident import OPEN, OVER
@@ -17,13 +15,11 @@ STALE = timedelta(hours=2)
 """A row is written at least once an hour while an incident lasts; what is older than two is nobody's."""
 
 
-def fetch_firing(
-    store: Store, now: Callable[[], datetime] = lambda: datetime.now(UTC), stale: timedelta = STALE
-) -> list[tuple[Alert, Mapping[str, Any]]]:
-    """Return each alert whose last report says that it goes on, with that report's row, the oldest first."""
-    since = (now() - stale).astimezone(UTC).replace(tzinfo=None)
+def fetch_firing(store: Store) -> list[Alert]:
+    """Return each alert whose last report says that it goes on, the oldest first."""
+    since = (datetime.now(UTC) - STALE).replace(tzinfo=None)
     rows = store.rows(statement("alerts_firing"), {"since": since, "open": OPEN})
-    return [(Alert.from_json(row["alert"]), row) for row in rows]
+    return sorted((Alert.from_json(row["alert"]) for row in rows), key=lambda one: (one.starts, one.incident))
 
 
 def ended_row(alert: Alert) -> ReportRow:

@@ -165,7 +165,7 @@ def test_a_restart_is_the_same_incident(store: Store, budgets: Budgets, now: flo
         into_store(store),
         budgets.level,
     )
-    again.resume(alert for alert, _ in fetch_firing(store))
+    again.resume(fetch_firing(store))
     again.step(store, now + 60)
 
     (after,) = again.active.firing()
@@ -184,7 +184,7 @@ def test_a_burn_is_told_for_a_while_only_if_it_lasts(store: Store, budgets: Budg
     fill(store, now + 3600, 0.0, 30)
     again = Budgets(Burns(budgets.burns._slo_files), budgets.maker, ActiveAlerts(), into_store(store))
 
-    again.resume(alert for alert, _ in fetch_firing(store))
+    again.resume(fetch_firing(store))
     again.step(store, now + 3600)
 
     assert [] == again.active.firing()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +122,20 @@ def test_related_alerts_of_others_are_not_told(ask: Ask, store: Store) -> None:
     ]
     assert ["acme"] == [item["incident"] for item in own.json()["items"]]
     assert "zen" not in own.text
+
+
+def test_the_oldest_alert_is_first(ask: Ask, store: Store) -> None:
+    """The order is that in which alerts began, whichever was reported last."""
+    now = datetime.now(UTC)
+    keep = into_store(store)
+    for incident, age_s, reported_s in (("first", 600, 60), ("second", 300, 40), ("first", 600, 20)):
+        labels = {"alertname": "SloBurnPage", "incident": incident}
+        burn = Alert(incident, labels, {}, now - timedelta(seconds=age_s))
+        keep(replace(ended_row(burn), state=OPEN, time=now - timedelta(seconds=reported_s)))
+
+    found = ask("GET", "/api/v1/alerts", "reader").json()["items"]
+
+    assert ["first", "second"] == [item["incident"] for item in found]
 
 
 def test_runbooks_need_no_token(ask: Ask) -> None:

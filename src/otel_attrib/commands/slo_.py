@@ -21,7 +21,6 @@ without budget left).
 
 import argparse
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,22 +72,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_where_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_store_arguments(parser)
-    for name, module in _parts().items():
-        module.add_arguments(parser.add_argument_group(f"options of {name}"))
+    for name in PARTS:
+        _part(name).add_arguments(parser.add_argument_group(f"options of {name}"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Print where objectives stand, or hand over to the part that the first word names."""
     first, others = (args.words[0], args.words[1:]) if args.words else ("", [])
-    if first in _parts():
-        code: int = _parts()[first].run(args, others)
+    if first in PARTS:
+        code: int = _part(first).run(args, others)
         return code
     return _show(args)
 
 
-def _parts() -> dict[str, Any]:
-    found = {name: f"otel_attrib.commands.{module}" for name, module in PARTS.items()}
-    return {name: import_module(module) for name, module in found.items() if find_spec(module)}
+def _part(name: str) -> Any:
+    return import_module(f"otel_attrib.commands.{PARTS[name]}")
 
 
 def _show(args: argparse.Namespace) -> int:

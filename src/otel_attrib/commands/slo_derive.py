@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from otel_attrib.errors import UsageError
 
 if TYPE_CHECKING:
+    from otel_attrib.analytics.filters import Filter
     from otel_attrib.analytics.objectives.endpoint import Derived
 
 __all__ = ["add_arguments", "run"]
@@ -37,20 +38,19 @@ def run(args: argparse.Namespace, words: Sequence[str]) -> int:
     if args.json:
         print(json_line(derived_object(derived)))
     elif args.yaml:
-        _yaml(derived, args.where)
+        _yaml(derived, where)
     else:
         _print(derived)
     return 0
 
 
-def _yaml(derived: "Derived", words: Sequence[str]) -> None:
-    from otel_attrib.analytics.filters import parse_filter
+def _yaml(derived: "Derived", where: "Filter") -> None:
     from otel_attrib.analytics.objectives.derived_object import derived_objectives
     from otel_attrib.analytics.objectives.writing import openslo_yaml
     from otel_attrib.commands.printable import printable
     from otel_attrib.errors import NotFound
 
-    objectives = derived_objectives(derived, parse_filter(words))
+    objectives = derived_objectives(derived, where)
     if not objectives:
         raise NotFound("no hour holds the 100 requests that a proposal needs; take a longer --last")
     print(printable(openslo_yaml(objectives)), end="")

@@ -12,6 +12,7 @@ import numpy as np
 from otel_attrib.analytics.columns import Flags, Floats, Ints
 from otel_attrib.analytics.control.budgets import budgets
 from otel_attrib.analytics.control.factors import Policy, Tail, factors
+from otel_attrib.analytics.control.tails import ROUND_S, WINDOW_S
 from otel_attrib.fleet.engine import _NOISE, _chance, _ingest, _late, kernel
 from otel_attrib.fleet.placing import Spans, state_of
 from otel_attrib.fleet.scenario import Scenario
@@ -22,9 +23,8 @@ from otel_attrib.fleet.trial.replica import Replica
 from otel_attrib.fleet.trial.shared_gate import SharedGate
 from otel_attrib.fleet.workload import Requests
 
-__all__ = ["ROUND_S", "WINDOW_S", "Arrivals", "Played", "Rule", "play"]
+__all__ = ["Arrivals", "Played", "Rule", "order_statistic", "play"]
 
-ROUND_S, WINDOW_S = 5.0, 60.0
 LONGEST = 20.0  # times the run's length, in which what the gate held back must have been served
 
 

@@ -105,10 +105,10 @@ def harms(trial: Trial) -> Iterator[tuple[str, str, str]]:
             said = []
             for against in others:
                 if effect(trial, arm, against, tenant, "attained") == "harms":
-                    low, high = trial.change(arm, against, tenant, "attained").interval()
-                    mean = trial.change(arm, against, tenant, "attained").value
+                    change = trial.change(arm, against, tenant, "attained")
+                    low, high = change.interval()
                     said.append(
-                        f"attainment {100 * mean:+.1f} points against {TITLES[against]}"
+                        f"attainment {100 * change.value:+.1f} points against {TITLES[against]}"
                         f" ({100 * low:+.1f} to {100 * high:+.1f})"
                     )
             if said:

@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from otel_attrib.fleet.kernel import (
+    _DONE,
     STEP,
     Work,
     _arrive,
@@ -37,7 +38,7 @@ def advance(work, desk, clock, count, starts, terms, until, released, tokens_at)
     line = np.zeros(len(STEP))
     t, before, step = clock[0], clock[1], count[0]
     segment = 0
-    while t < until and desk.count[6] < released:
+    while t < until and desk.count[_DONE] < released:
         while segment + 1 < starts.size and t >= starts[segment + 1]:
             segment += 1
         now = terms[segment]

@@ -1,8 +1,9 @@
 """The trial: one scenario, several seeds, every arm on the same arrivals and the same chance.
 
-Thresholds that nobody gives are 1.2 × P95 of TTFT in the quiet window (the baseline, no gate, all seeds
-pooled), tenant by tenant. The total that is divided is what the fleet can serve, in tokens a second: the
-fleet's own measured capacity in requests times their mean prompt and output.
+Thresholds that nobody gives are what `slo derive` would propose, unrounded: 1.2 × P95 of TTFT in the quiet
+window (the baseline, no gate, all seeds pooled), tenant by tenant. The total that is divided is what the
+fleet can serve, in tokens a second: the fleet's own measured capacity in requests times their mean prompt
+and output.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ import numpy as np
 
 from otel_attrib.analytics.columns import Flags, Floats
 from otel_attrib.analytics.control.factors import Policy
+from otel_attrib.analytics.objectives.endpoint import HEADROOM, LEVEL
 from otel_attrib.errors import UsageError
 from otel_attrib.fleet.engine import capacity
 from otel_attrib.fleet.placing import Spans, spans_of
@@ -24,10 +26,8 @@ from otel_attrib.fleet.trial.play import Arrivals, Played, Rule, order_statistic
 from otel_attrib.fleet.work import check_work
 from otel_attrib.fleet.workload import draw
 
-__all__ = ["MARGIN", "Asked", "arrivals_of", "run_trial"]
+__all__ = ["Asked", "arrivals_of", "run_trial"]
 
-MARGIN = 1.2  # threshold over the quiet window's P95, as `slo derive` has it
-LEVEL = 0.95
 Advance = Callable[[int], None]
 
 
@@ -141,7 +141,7 @@ def _quiet(there: list[Arrivals], opened: list[Played]) -> dict[str, float]:
         pooled: Floats = np.concatenate(quiet)
         if not pooled.size:
             raise UsageError(f"tenant {name} has no request in the baseline: give its threshold")
-        found[name] = MARGIN * order_statistic(pooled, LEVEL) * 1000
+        found[name] = HEADROOM * order_statistic(pooled, LEVEL) * 1000
     return found
 
 

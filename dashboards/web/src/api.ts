@@ -1,4 +1,5 @@
 // One way to ask the service: JSON, or events while a long answer is made. Every fault is a Problem.
+import { search, type Query } from "./route";
 import { ask, headers } from "./token";
 
 const BASE = "api/v1/";
@@ -17,8 +18,6 @@ export interface Progress {
   done: number;
   of: number;
 }
-
-export type Query = URLSearchParams | Record<string, string | string[] | number | undefined>;
 
 export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
   const response = await send(path, query, "application/json", signal);
@@ -65,8 +64,7 @@ function eventOf(block: string): { event: string; data: string } {
 }
 
 export async function send(path: string, query?: Query, accept = "application/json", signal?: AbortSignal): Promise<Response> {
-  const text = new URLSearchParams();
-  for (const [name, value] of query instanceof URLSearchParams ? query : flat(query ?? {})) text.append(name, value);
+  const text = search(query ?? {});
   const address = `${BASE}${path}${text.size ? `?${text}` : ""}`;
   for (;;) {
     const response = await fetched(address, accept, signal);
@@ -82,13 +80,6 @@ async function fetched(address: string, accept: string, signal?: AbortSignal): P
   } catch (fault) {
     if (fault instanceof DOMException && fault.name === "AbortError") throw fault;
     throw new Problem(0, "the service does not answer");
-  }
-}
-
-function* flat(query: Record<string, string | string[] | number | undefined>): Generator<[string, string]> {
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined || value === "") continue;
-    for (const each of Array.isArray(value) ? value : [String(value)]) yield [name, each];
   }
 }
 

@@ -1,10 +1,10 @@
 // Asks why: progress with a way to call it off, then the answer, an abstention or a calm sentence.
 import { answer, command } from "./answer";
-import { cancelled, long, type Progress, type Query } from "./api";
+import { cancelled, long, type Progress } from "./api";
 import type { Why } from "./bodies";
 import { copy } from "./copy";
 import { el, fill } from "./element";
-import { read } from "./route";
+import { read, type Query } from "./route";
 import { says, trouble } from "./says";
 
 export interface Asked {

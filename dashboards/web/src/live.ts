@@ -1,5 +1,6 @@
 // What happens now, as events. When nothing came for a while the connection is called stale, and opened anew.
-import { cancelled, events, Problem, send, type Query } from "./api";
+import { cancelled, events, Problem, send } from "./api";
+import type { Query } from "./route";
 
 const STALE_MS = 45_000;
 const AGAIN_MS = [1000, 3000, 10_000];

@@ -44,7 +44,7 @@ export class ReportsView {
   private async load(cursor: string | null): Promise<void> {
     if (!cursor) fill(this.node, el("section", { class: "card" }, busy("Looking up incidents…")));
     try {
-      const page = await get<Page<ReportItem>>("reports", { limit: 200, ...(cursor ? { cursor } : {}) }, this.stop.signal);
+      const page = await get<Page<ReportItem>>("reports", { limit: 200, cursor: cursor ?? "" }, this.stop.signal);
       this.items.push(...page.items);
       this.draw(page.next);
     } catch (fault) {

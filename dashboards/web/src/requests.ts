@@ -1,11 +1,11 @@
 // The requests behind a cell or a window, slowest first, a page at a time.
-import { cancelled, get, type Query } from "./api";
+import { cancelled, get } from "./api";
 import type { Metric, Page, RequestItem } from "./bodies";
 import { el, fill, svg } from "./element";
 import { clock, day } from "./moment";
 import { count, milliseconds } from "./number";
 import { fillOf } from "./pattern";
-import { href } from "./route";
+import { href, type Query } from "./route";
 import { busy, says, trouble } from "./says";
 
 const PAGE = 25;
@@ -29,7 +29,7 @@ export function requests(title: string, query: Query, metric: Metric, closed: ()
   async function more(cursor: string | null): Promise<void> {
     fill(state, busy("Looking up the requests…"));
     try {
-      const page = await get<Page<RequestItem>>("requests", { ...(query as Record<string, string>), order: "slowest", limit: PAGE, ...(cursor ? { cursor } : {}) }, signal);
+      const page = await get<Page<RequestItem>>("requests", { ...query, order: "slowest", limit: PAGE, cursor: cursor ?? "" }, signal);
       show(page);
     } catch (fault) {
       if (!cancelled(fault)) fill(state, trouble(fault, () => void more(cursor)));

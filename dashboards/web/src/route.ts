@@ -29,13 +29,16 @@ function decoded(part: string): string {
   }
 }
 
-export function href(path: string, params?: URLSearchParams | Record<string, string | string[] | undefined>): string {
-  const query = params instanceof URLSearchParams ? params : search(params ?? {});
+export type Query = Record<string, string | string[] | number | undefined>;
+
+export function href(path: string, params: URLSearchParams | Query = {}): string {
+  const query = params instanceof URLSearchParams ? params : search(params);
   const text = query.toString().replaceAll("%3A", ":").replaceAll("%2C", ",").replaceAll("%3D", "=");
   return `#/${path}${text ? `?${text}` : ""}`;
 }
 
-export function search(values: Record<string, string | string[] | number | undefined>): URLSearchParams {
+// Words of an address; one that is not known or "" is left out.
+export function search(values: Query): URLSearchParams {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value === undefined || value === "") continue;
@@ -44,9 +47,8 @@ export function search(values: Record<string, string | string[] | number | undef
   return query;
 }
 
-export function go(target: string, replace = false): void {
+export function go(target: string): void {
   if (target === location.hash) return;
-  if (replace) history.replaceState(null, "", target);
-  else history.pushState(null, "", target);
+  history.pushState(null, "", target);
   dispatchEvent(new PopStateEvent("popstate"));
 }

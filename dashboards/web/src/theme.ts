@@ -36,6 +36,4 @@ export function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-export const still = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
 system.addEventListener("change", apply);

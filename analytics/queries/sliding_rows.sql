@@ -13,7 +13,9 @@ FROM
         window_end,
         $dimensions
         groupArray(value) AS kept,
-        arraySort(groupArrayArray(arrayWithConstant(weight, value))) AS counted
+        groupArray(weight) AS weights,
+        arraySort(if(min(weight) = 1 AND max(weight) = 1, kept,
+            arrayFlatten(arrayMap((each, times) -> arrayWithConstant(times, each), kept, weights)))) AS counted
     FROM
     (
         SELECT

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import StringConstraints
 
-__all__ = ["At", "Baseline", "By", "Id", "Metric", "Quantile", "Where", "Window"]
+__all__ = ["At", "Baseline", "By", "Id", "LookBack", "Metric", "Quantile", "Where", "Window"]
 
 Metric = Annotated[
     Literal["ttft", "tpot", "tbt", "e2e"], Query(description="Which latency.", examples=["ttft"])
@@ -48,5 +48,8 @@ Baseline = Annotated[
 Window = Annotated[
     str,
     Query(max_length=100, description="`15m`, `2h`, `7d` back from `at`, or `FROM..TO`.", examples=["15m"]),
+]
+LookBack = Annotated[
+    str, Query(max_length=20, description="How much each number looks back.", examples=["5m"])
 ]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"\S")]

@@ -17,7 +17,7 @@ from otel_attrib.analytics.service.caller import Caller, Reader
 from otel_attrib.analytics.service.describe import LIVE
 from otel_attrib.analytics.service.hub import Event, Hub, Listener
 from otel_attrib.analytics.service.live_events import NewEvents, quantile_now, reports_since
-from otel_attrib.analytics.service.parameters import By, Metric, Quantile, Where
+from otel_attrib.analytics.service.parameters import By, LookBack, Metric, Quantile, Where
 from otel_attrib.analytics.service.problem import Forbidden, Unauthorized, problem_of
 from otel_attrib.analytics.service.question_pool import QuestionPool
 from otel_attrib.analytics.service.stream import KEEP_ALIVE, event, events
@@ -39,9 +39,7 @@ async def live(
     caller: Reader,
     metric: Metric = "ttft",
     quantile: Quantile = 0.99,
-    window: Annotated[
-        str, Query(max_length=20, description="How much each number looks back.", examples=["5m"])
-    ] = "5m",
+    window: LookBack = "5m",
     step: Annotated[
         str, Query(max_length=20, description="Time between two numbers: 1s to 5m.", examples=["10s"])
     ] = "10s",

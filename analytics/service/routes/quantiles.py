@@ -8,7 +8,7 @@ from starlette.responses import Response
 from otel_attrib.analytics.quantiles_object import Words, ask_quantiles, quantiles_object
 from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
-from otel_attrib.analytics.service.parameters import At, By, Metric, Quantile, Where
+from otel_attrib.analytics.service.parameters import At, By, LookBack, Metric, Quantile, Where
 
 __all__ = ["router"]
 
@@ -23,9 +23,7 @@ async def quantiles(
     caller: Reader,
     metric: Metric = "ttft",
     quantile: Quantile = 0.99,
-    window: Annotated[
-        str, Query(max_length=20, description="How much each number looks back.", examples=["5m"])
-    ] = "5m",
+    window: LookBack = "5m",
     step: Annotated[
         str, Query(max_length=20, description="Time between two numbers.", examples=["1m"])
     ] = "1m",

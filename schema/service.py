@@ -20,13 +20,9 @@ TOKEN = "OTEL_ATTRIB_TOKEN"
 
 def service_status(url: str, timeout_s: float = 10.0) -> dict[str, Any]:
     """What the service at `url` says of itself; `StoreError` when none does."""
-    address = url.rstrip("/") + "/api/v1/status"
-    if not _is_http(address):
-        raise UsageError(f"--url {hidden(url)!r} is not of the form http://host:port")
-    # A proxy set for the internet must not be asked for this machine.
-    opener = build_opener(ProxyHandler({}))
+    address = _address(url, "status")
     try:
-        with opener.open(Request(address), timeout=timeout_s) as answer:
+        with _opened(Request(address), timeout_s) as answer:
             status = json.load(answer)
     except (URLError, OSError, ValueError) as fault:
         reason = getattr(fault, "reason", fault)
@@ -52,16 +48,14 @@ def service_post(
     url: str, path: str, body: Mapping[str, Any] | None, timeout_s: float = 10.0, method: str = "POST"
 ) -> dict[str, Any]:
     """Send `body` to a route of the API under /api/v1, with the token of the environment; its answer."""
-    address = f"{url.rstrip('/')}/api/v1/{path}"
-    if not _is_http(address):
-        raise UsageError(f"--url {hidden(url)!r} is not of the form http://host:port")
+    address = _address(url, path)
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get(TOKEN):
         headers["Authorization"] = f"Bearer {token}"
     try:
         data = None if body is None else json.dumps(body).encode()
         request = Request(address, data, headers, method=method)
-        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as answer:
+        with _opened(request, timeout_s) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
     except HTTPError as fault:
@@ -69,6 +63,19 @@ def service_post(
     except (URLError, OSError, ValueError) as fault:
         reason = getattr(fault, "reason", fault)
         raise StoreError(f"the service at {url} does not answer: {reason}") from fault
+
+
+def _address(url: str, path: str) -> str:
+    """Where a route under /api/v1 of the service at `url` is."""
+    address = f"{url.rstrip('/')}/api/v1/{path}"
+    if not _is_http(address):
+        raise UsageError(f"--url {hidden(url)!r} is not of the form http://host:port")
+    return address
+
+
+def _opened(request: Request, timeout_s: float) -> Any:
+    # A proxy set for the internet must not be asked for this machine.
+    return build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
 
 
 def _is_http(address: str) -> bool:

@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -77,5 +77,5 @@ def _shown(scope: Scope) -> str:
     """Path and query as they were sent; the value of whatever may be a secret is left out."""
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     kept = [(name, "…" if _SECRET.search(name) else value) for name, value in query]
-    path = urlencode({"": scope["path"]}, safe="/:")[1:]
+    path = quote_plus(scope["path"], safe="/:")
     return f"{path}?{urlencode(kept, safe='/:=,…')}" if kept else path

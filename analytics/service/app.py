@@ -9,6 +9,8 @@ from fastapi import Depends, FastAPI
 
 from otel_attrib import __version__
 from otel_attrib.analytics.exposition import Collects
+from otel_attrib.analytics.objectives.count_cache import CountCaches
+from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.analytics.service.access_log import AccessLog
 from otel_attrib.analytics.service.authentication import Authentication
 from otel_attrib.analytics.service.bounded import Limits
@@ -80,6 +82,7 @@ def _stand_behind(app: FastAPI, settings: Settings, behind: Behind) -> None:
     limits = Limits(settings.api_seconds, settings.api_rows, settings.api_memory)
     state.settings, state.behind, state.meters = settings, behind, meters
     state.authentication, state.unknown_parameters = Authentication(settings), UnknownParameters()
+    state.slo_files, state.count_caches = SloFiles(settings.slo), CountCaches()
     state.hub = Hub(settings.api_listeners, meters)
     state.questions = QuestionPool(behind.store, limits, settings.api_threads, settings.api_waiting, meters)
 

@@ -17,8 +17,7 @@ from otel_attrib.analytics.service.ask import Asks
 from otel_attrib.analytics.service.caller import Reader
 from otel_attrib.analytics.service.describe import ONE
 from otel_attrib.analytics.service.parameters import At, Metric, Quantile
-from otel_attrib.analytics.service.routes.slo import objectives_for
-from otel_attrib.errors import NotFound
+from otel_attrib.analytics.service.routes.slo import objective_named, objectives_for
 
 __all__ = ["router"]
 
@@ -136,10 +135,7 @@ async def pressure(
 
     Without a measured request there is no number: 404, on which an autoscaler keeps its replicas.
     """
-    objectives = objectives_for(request, caller)
-    found = next((each for each in objectives if each.name == name), None)
-    if found is None:
-        raise NotFound(f"no objective {name!r} here")
+    found = objective_named(name, objectives_for(request, caller))
     return await ask.respond(
         lambda store: ask_pressure(store, found, at, window, metric, caller.scope()), KEPT_SECONDS
     )

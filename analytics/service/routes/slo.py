@@ -4,6 +4,7 @@ An objective on requests of other tenants than the caller's is not there; every 
 caller's own requests alone.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
@@ -22,7 +23,7 @@ from otel_attrib.analytics.service.describe import ONE
 from otel_attrib.analytics.service.parameters import At, Metric, Where
 from otel_attrib.errors import DataError, NotFound
 
-__all__ = ["objectives_for", "router"]
+__all__ = ["objective_named", "objectives_for", "router"]
 
 router = APIRouter(tags=["objectives"])
 
@@ -35,20 +36,21 @@ def objectives_for(request: Request, caller: Caller) -> tuple[Objective, ...]:
 
     What is wrong with a file is for callers of all tenants: it may name another's objective.
     """
+    slo_files: SloFiles = request.app.state.slo_files
     try:
-        return in_scope(_slo_files(request).objectives(), caller.tenants)
+        return in_scope(slo_files.objectives(), caller.tenants)
     except DataError as fault:
         if caller.tenants:
             raise DataError("the objectives cannot be read; whoever runs the service sees why") from fault
         raise
 
 
-def _slo_files(request: Request) -> SloFiles:
-    state = request.app.state
-    if not hasattr(state, "slo_files"):
-        state.slo_files, state.count_caches = SloFiles(state.settings.slo), CountCaches()
-    slo_files: SloFiles = state.slo_files
-    return slo_files
+def objective_named(name: str, objectives: Sequence[Objective]) -> Objective:
+    """Return the one of this name; `NotFound` where the caller sees none."""
+    found = next((each for each in objectives if each.name == name), None)
+    if found is None:
+        raise NotFound(f"no objective {name!r} here")
+    return found
 
 
 @router.get("/slo", operation_id="slo", summary="Where every objective stands")
@@ -60,7 +62,7 @@ async def slo(request: Request, ask: Asks, caller: Reader, at: At = "now") -> Re
     """
     objectives = objectives_for(request, caller)
     count_caches: CountCaches = request.app.state.count_caches
-    broken = _slo_files(request).fault
+    broken = request.app.state.slo_files.fault
     fault = {"fault": broken} if broken and not caller.tenants else {}
     return await ask.respond(lambda store: ask_slo(store, count_caches, objectives, at) | fault, KEPT_SECONDS)
 
@@ -99,8 +101,7 @@ async def objective(
 ) -> Response:
     """As an item of /slo, with `history` on demand."""
     objectives = objectives_for(request, caller)
-    if name not in (each.name for each in objectives):
-        raise NotFound(f"no objective {name!r} here")
+    objective_named(name, objectives)
     count_caches: CountCaches = request.app.state.count_caches
     return await ask.respond(
         lambda store: ask_objective(store, count_caches, objectives, name, at, history), KEPT_SECONDS

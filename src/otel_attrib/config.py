@@ -99,32 +99,31 @@ def _log_format(value: object) -> str:
     return str(value)
 
 
+def _number(value: object) -> float:
+    """A number; 0, which no setting of these may be, for what is none."""
+    try:
+        return float(str(value))
+    except ValueError:
+        return 0.0
+
+
 def _share(value: object) -> float:
     text = str(value).strip()
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = 0.0
+    share = _number(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 < share <= 64:
         raise ValueError("give a share of one core above 0, such as 1% or 0.01")
     return share
 
 
 def _part(value: object) -> float:
-    try:
-        part = float(str(value))
-    except ValueError:
-        part = 0.0
+    part = _number(value)
     if not 0 < part < 1:
         raise ValueError("give a number between 0 and 1, such as 0.99")
     return part
 
 
 def _amount(value: object) -> float:
-    try:
-        amount = float(str(value))
-    except ValueError:
-        amount = 0.0
+    amount = _number(value)
     if not 0 < amount < 1e6:
         raise ValueError("give a number above 0")
     return amount

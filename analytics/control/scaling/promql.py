@@ -2,6 +2,7 @@
 
 from otel_attrib.analytics.exposition.bounds import HISTOGRAMS
 from otel_attrib.analytics.exposition.latencies import LABELS, OPTIONAL
+from otel_attrib.analytics.exposition.matcher import matcher
 from otel_attrib.analytics.filters import Filter
 from otel_attrib.errors import UsageError
 
@@ -29,9 +30,7 @@ def matchers(where: Filter) -> str:
                 f"/metrics carries no {dimension}: --source api reads it from the store"
                 f" (on /metrics are {', '.join(by_column)})"
             )
-        words = [_quoted(value) for value in values]
-        sign, text = ("=", words[0]) if len(words) == 1 else ("=~", "|".join(_escaped(v) for v in values))
-        out.append(f'{by_column[dimension]}{sign}"{text}"')
+        out.append(matcher(by_column[dimension], values))
     return ",".join(out)
 
 
@@ -51,13 +50,3 @@ def pod_query(metric: str, level: float, window: str, threshold_ms: float) -> st
     rate = f"rate({VLLM[metric]}_bucket[{window}])"
     quantile = f"histogram_quantile({level:g}, sum by (le, namespace, pod) ({rate}))"
     return f"{quantile} / {threshold_ms / 1000:.9g} >= 0"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _escaped(text: str) -> str:
-    """Return it for a regular expression inside a PromQL string."""
-    plain = "".join(f"\\{letter}" if letter in r"\.+*?()|[]{}^$" else letter for letter in text)
-    return _quoted(plain)

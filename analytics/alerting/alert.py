@@ -21,7 +21,7 @@ NEW, UPDATED, ENDED = "new", "updated", "ended"
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert of one incident; `found` is what `telling.found_in` took from the report, for machines."""
+    """One alert of one incident; `found` is what `found.found_in` took from the report, for machines."""
 
     incident: str
     labels: Mapping[str, str]
@@ -46,11 +46,19 @@ class Alert:
         return self.labels.get("service", ""), self.labels.get("model", "")
 
     @property
+    def verdict(self) -> str:
+        """Return the verdict of what was found, empty where nothing was."""
+        return str((self.found or {}).get("verdict", ""))
+
+    @property
+    def blamed(self) -> tuple[str, ...]:
+        """Return the layers that are blamed."""
+        return tuple(line["layer"] for line in (self.found or {}).get("layers", ()) if line["blamed"])
+
+    @property
     def state(self) -> tuple[str, ...]:
         """Return what a notification tells: when it changes, there is another one."""
-        found = self.found or {}
-        blamed = [layer["layer"] for layer in found.get("layers", ()) if layer["blamed"]]
-        return "firing" if self.firing else "resolved", str(found.get("verdict", "")), *blamed
+        return "firing" if self.firing else "resolved", self.verdict, *self.blamed
 
     def ended(self, at: datetime) -> Self:
         """Return it as over since `at`."""

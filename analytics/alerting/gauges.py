@@ -43,12 +43,9 @@ class Gauges:
             "otel_attrib_incident", "1 while an incident is open, with what was found", labels=names
         )
         for alert in self._firing():
-            found = alert.found or {}
-            layer = next((line["layer"] for line in found.get("layers", ()) if line["blamed"]), "")
+            layer = next(iter(alert.blamed), "")
             labels = {**alert.labels, "service_name": alert.group[0], "gen_ai_request_model": alert.group[1]}
-            family.add_metric(
-                [*(labels.get(name, "") for name in INCIDENT), str(found.get("verdict", "")), layer], 1
-            )
+            family.add_metric([*(labels.get(name, "") for name in INCIDENT), alert.verdict, layer], 1)
         return family
 
 

@@ -10,7 +10,7 @@ from otel_attrib.analytics.objectives import BurnPair, Objective
 from otel_attrib.analytics.windows import duration_text
 from otel_attrib.dashboards.alerts.health import health_rules
 from otel_attrib.dashboards.alerts.promql import burning, burning_gauge, records
-from otel_attrib.dashboards.alerts.selector import obstacle
+from otel_attrib.dashboards.alerts.selector import obstacle, untellable
 from otel_attrib.dashboards.alerts.template import as_said
 from otel_attrib.dashboards.alerts.written import RuleFile, as_yaml
 
@@ -34,10 +34,10 @@ def prometheus_rules(
     groups, warnings = [], []
     for objective in objectives:
         found = obstacle(objective, labels)
-        between = nearest and found.endswith("ms)")
-        groups.append(_group(objective, links, labels, exported=bool(found) and not between))
+        above = nearest and not untellable(objective, labels)
+        groups.append(_group(objective, links, labels, exported=bool(found) and not above))
         if found:
-            way = "judged at the bound above" if between else "taken from the service's own burn rates"
+            way = "judged at the bound above" if above else "taken from the service's own burn rates"
             warnings.append(f"{objective.name}: {found}: {way}")
     groups += [_incidents(links), {"name": "otel-attrib", "rules": list(health_rules(links))}]
     return RuleFile(HEAD + as_yaml({"groups": groups}), tuple(warnings))

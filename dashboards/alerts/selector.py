@@ -6,16 +6,16 @@ longest gap of a request) is taken from the burn rates that the service exports,
 requests themselves.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from otel_attrib.analytics.exposition.bounds import HISTOGRAMS
 from otel_attrib.analytics.exposition.latencies import LABELS, OPTIONAL
+from otel_attrib.analytics.exposition.matcher import matcher
 from otel_attrib.analytics.objectives import Limit, Objective
 from otel_attrib.errors import UsageError
 
-__all__ = ["Series", "obstacle", "selector"]
+__all__ = ["Series", "obstacle", "selector", "untellable"]
 
 WHOLE_REQUESTS = ("ttft", "tpot", "e2e")
 """Latencies of which a request has one, so that a histogram's count is a count of requests."""
@@ -52,9 +52,7 @@ class Series:
 def selector(objective: Objective, labels: Sequence[str] = ()) -> str:
     """Return the matchers of an objective's condition, without braces; `labels` are words of `OPTIONAL`."""
     known = _known(labels)
-    return ",".join(
-        _matcher(known[name], values) for name, values in objective.where.allowed if name in known
-    )
+    return ",".join(matcher(known[name], values) for name, values in objective.where.allowed if name in known)
 
 
 def _known(labels: Sequence[str]) -> dict[str, str]:
@@ -63,23 +61,13 @@ def _known(labels: Sequence[str]) -> dict[str, str]:
     return {**{column: label for label, column in LABELS.items()}, **optional}
 
 
-def _matcher(label: str, values: Sequence[str]) -> str:
-    if len(values) == 1:
-        return f'{label}="{_quoted(values[0])}"'
-    return f'{label}=~"{_quoted("|".join(map(_literal, values)))}"'
-
-
-def _literal(value: str) -> str:
-    """Return a pattern of RE2 that matches a value and nothing else."""
-    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", value)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
 def obstacle(objective: Objective, labels: Sequence[str] = ()) -> str:
     """Return why histograms cannot tell exactly how an objective stands, or nothing."""
+    return untellable(objective, labels) or _between(objective)
+
+
+def untellable(objective: Objective, labels: Sequence[str] = ()) -> str:
+    """Return why they cannot tell it whatever bounds they have, or nothing."""
     if objective.slices is not None:
         return "it counts slices of time, not requests"
     if objective.joint and len(objective.limits) > 1:
@@ -88,9 +76,13 @@ def obstacle(objective: Objective, labels: Sequence[str] = ()) -> str:
         if name not in _known(labels):
             asked = f"; setting metrics_labels can add {name}" if name in OPTIONAL else ""
             return f"the histograms have no label for {name}{asked}"
+    if any(limit.metric not in WHOLE_REQUESTS for limit in objective.limits):
+        return "a TBT limit is one on the longest gap of a request, and the histogram is of single gaps"
+    return ""
+
+
+def _between(objective: Objective) -> str:
     for limit in objective.limits:
-        if limit.metric not in WHOLE_REQUESTS:
-            return "a TBT limit is one on the longest gap of a request, and the histogram is of single gaps"
         if not HISTOGRAMS[limit.metric].is_exact(limit.ms):
             return (
                 f"{limit.ms:g} ms is no bound of {HISTOGRAMS[limit.metric].name} (near it: {_near(limit)} ms)"

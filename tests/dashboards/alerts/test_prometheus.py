@@ -113,6 +113,15 @@ def test_nearest() -> None:
     assert "at the bound above" in file.warnings[0]
 
 
+def test_nearest_is_for_bounds_alone() -> None:
+    """Beside a limit between two bounds, what no bound can tell is still taken from the service's rates."""
+    file = prometheus_rules([replace(objective(ttft=451, tbt=100), joint=False)], LINKS, nearest=True)
+
+    assert "longest gap" in file.warnings[0]
+    assert 'otel_attrib_slo_burn_rate{slo="o",window="1h"}' in file.text
+    assert "otel_attrib:slo_error" not in file.text
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

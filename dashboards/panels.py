@@ -40,6 +40,7 @@ __all__ = [
     "dots",
     "field",
     "figures",
+    "fixed",
     "hidden",
     "legend",
     "lines",
@@ -139,7 +140,7 @@ def bounded(panel: timeseries.Panel, *values: tuple[float, str]) -> timeseries.P
 def colored(panel: timeseries.Panel, colors: Mapping[str, str]) -> timeseries.Panel:
     """The same with a colour for each named series."""
     for name, color in colors.items():
-        panel = panel.override_by_name(name, [field("color", {"mode": "fixed", "fixedColor": color})])
+        panel = panel.override_by_name(name, [fixed(color)])
     return panel
 
 
@@ -210,6 +211,11 @@ def steps(base: str, *values: tuple[float, str]) -> builders.ThresholdsConfig:
 def field(name: str, value: object) -> DynamicConfigValue:
     """One property of an override."""
     return DynamicConfigValue(id_val=name, value=value)
+
+
+def fixed(color: str) -> DynamicConfigValue:
+    """One colour, whatever the value."""
+    return field("color", {"mode": "fixed", "fixedColor": color})
 
 
 def hidden() -> list[DynamicConfigValue]:

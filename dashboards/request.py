@@ -5,7 +5,6 @@ from typing import Final
 from grafana_foundation_sdk.builders import barchart, histogram, trend
 from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.models.common import StackingMode, VisibilityMode, VizOrientation
-from grafana_foundation_sdk.models.dashboard import DynamicConfigValue
 
 from otel_attrib.dashboards import bounds, variables
 from otel_attrib.dashboards.config import GRIDS, PAGE_URL
@@ -13,15 +12,25 @@ from otel_attrib.dashboards.devices import counter
 from otel_attrib.dashboards.frame import Part, framed
 from otel_attrib.dashboards.latency import verdicts
 from otel_attrib.dashboards.palette import COLORS, STAGE_COLORS
-from otel_attrib.dashboards.panels import AnyPanel, Said, field, figures, legend, listing, source, tooltip
-from otel_attrib.dashboards.target import Target
+from otel_attrib.dashboards.panels import (
+    AnyPanel,
+    Said,
+    field,
+    figures,
+    fixed,
+    legend,
+    listing,
+    source,
+    tooltip,
+)
+from otel_attrib.dashboards.target import FRAGMENTS, Target
 
 __all__ = ["request"]
 
 # The nodes of the request: its own, and those that its set of devices names.
 _PLACES: Final = (
     "node IN (SELECT arrayJoin(arrayPushFront(extractAll(gpu_set, '([^:,;+ ]+):'), toString(node))) "
-    "FROM requests WHERE trace_id = ${trace:singlequote})"
+    f"FROM requests WHERE {FRAGMENTS['this_trace']})"
 )
 _COUNTERS: Final = (
     "gpu_clock",
@@ -99,10 +108,10 @@ def _waterfall() -> AnyPanel:
         .legend(legend("max"))
         .tooltip(tooltip())
         .with_target(Target("waterfall", "table"))
-        .override_by_name("begins", [*_color("transparent"), field("custom.fillOpacity", 0)])
+        .override_by_name("begins", [fixed("transparent"), field("custom.fillOpacity", 0)])
     )
     for name, color in {**STAGE_COLORS, "decode": COLORS["blue"]}.items():
-        panel = panel.override_by_name(name, _color(color))
+        panel = panel.override_by_name(name, [fixed(color)])
     return panel
 
 
@@ -127,7 +136,7 @@ def _gaps() -> AnyPanel:
         .legend(legend("max", "mean"))
         .tooltip(tooltip())
         .with_target(Target("token_gaps", "table"))
-        .override_by_name("gap", _color(COLORS["blue"]))
+        .override_by_name("gap", [fixed(COLORS["blue"])])
     )
 
 
@@ -147,7 +156,7 @@ def _gap_sizes() -> AnyPanel:
         .height(8)
         .fill_opacity(80)
         .with_target(Target("gap_sizes", "table"))
-        .override_by_name("gap", _color(COLORS["blue"]))
+        .override_by_name("gap", [fixed(COLORS["blue"])])
     )
 
 
@@ -171,7 +180,3 @@ def _spans() -> AnyPanel:
         .height(12)
         .with_target(Target("request_spans", "traces"))
     )
-
-
-def _color(color: str) -> list[DynamicConfigValue]:
-    return [field("color", {"mode": "fixed", "fixedColor": color})]

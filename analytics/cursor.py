@@ -12,12 +12,12 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.epoch import time_at
 
 __all__ = ["LIMIT_AT_MOST", "Key", "Page", "Place", "paged"]
 
@@ -26,7 +26,6 @@ Key = tuple[int | str, ...]
 LIMIT_AT_MOST = 1000
 _LONGEST = 8192
 _CHECK = 8  # characters of a checksum: what was cut or mistyped is told from what was made here
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_US = 253_402_300_799_000_000  # the end of the year 9999
 
 
@@ -112,7 +111,7 @@ def _read(text: str, digest: str, kinds: Sequence[type]) -> tuple[Window, Place]
     bounded = all(type(each) is int and 0 <= each <= _LAST_US for each in (from_us, to_us, skip))
     if not bounded or from_us >= to_us or not _of(key, kinds):
         raise wrong
-    return Window(_time(from_us), _time(to_us)), Place(tuple(key), skip)
+    return Window(time_at(from_us), time_at(to_us)), Place(tuple(key), skip)
 
 
 def _of(key: Any, kinds: Sequence[type]) -> bool:
@@ -124,7 +123,3 @@ def _of(key: Any, kinds: Sequence[type]) -> bool:
 
 def _fits(part: Any) -> bool:
     return not isinstance(part, int) or -(1 << 63) <= part < 1 << 63
-
-
-def _time(us: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=us)

@@ -15,6 +15,7 @@ from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window, rfc3339
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.epoch import microseconds, time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["KINDS", "TENANT", "MarkRow", "add_mark", "list_marks", "marks_within"]
@@ -26,7 +27,6 @@ TENANT = "tenant"
 IN_A_PICTURE = 200
 LONGEST = {"name": 200, "kind": 40, "service": 200, "attribute": 100, "value": 1000}
 ATTRIBUTES_AT_MOST = 32
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(days=366)
 
 
@@ -113,7 +113,7 @@ def list_marks(
 
 
 def _key(mark: MarkRow) -> Key:
-    return (mark.time - EPOCH) // timedelta(microseconds=1), mark.kind, mark.name, mark.service
+    return microseconds(mark.time), mark.kind, mark.name, mark.service
 
 
 def _rows(
@@ -130,5 +130,5 @@ def _rows(
 
 
 def _row(row: Mapping[str, Any]) -> MarkRow:
-    time = EPOCH + timedelta(microseconds=int(row["at_us"]))
+    time = time_at(int(row["at_us"]))
     return MarkRow(time, row["kind"], row["name"], row["service"], dict(row["attributes"]))

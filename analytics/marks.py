@@ -1,16 +1,15 @@
 """What people and machines did to the service at a known time: deploys, changed configurations."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window, rfc3339
+from otel_attrib.schema.epoch import time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["Mark", "marks_between"]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,6 @@ def marks_between(store: Store, span: Window, where: Filter, most: int) -> list[
     service = services[0] if len(services) == 1 else ""
     bound = {**span.bounds_us(), "service": service, "most": most, "tenants": list(chosen.get("tenant", ()))}
     return [
-        Mark(EPOCH + timedelta(microseconds=int(row["at_us"])), row["kind"], row["name"])
+        Mark(time_at(int(row["at_us"])), row["kind"], row["name"])
         for row in store.rows(statement("marks_between"), bound)
     ]

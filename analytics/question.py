@@ -1,7 +1,7 @@
 """What is asked: whose quantile, in which window, compared with which; read from what a user types."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from otel_attrib.analytics.baseline import choose_baseline
 from otel_attrib.analytics.filters import EVERY_REQUEST, Filter, parse_filter
@@ -10,11 +10,10 @@ from otel_attrib.analytics.sides import parse_sides
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window, parse_time, parse_window
 from otel_attrib.errors import DataError, UsageError
+from otel_attrib.schema.epoch import time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["Question", "check_level", "compare", "end_of", "pose"]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +96,4 @@ def end_of(store: Store, at: str, where: Filter) -> datetime:
         raise DataError(
             f"no request stored{f' with {where}' if where.allowed else ''}: nothing to look back from"
         )
-    return EPOCH + timedelta(microseconds=int(row["newest_us"]) + 1)
+    return time_at(int(row["newest_us"]) + 1)

@@ -14,11 +14,11 @@ from otel_attrib.analytics.cursor import Key, Page, Place, paged
 from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window, parse_duration, parse_time, rfc3339
 from otel_attrib.errors import NotFound, UsageError
+from otel_attrib.schema.epoch import microseconds, time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["KeptReport", "incident_reports", "list_reports", "since_window"]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROWS_OF_ONE = 200
 WORDS = ("incident", "state", "service", "model", "metric", "verdict", "layer", "hash")
 
@@ -120,13 +120,13 @@ def _rows(
 
 
 def _key(row: KeptReport) -> Key:
-    return (row.time - EPOCH) // timedelta(microseconds=1), row.words["incident"], row.words["hash"]
+    return microseconds(row.time), row.words["incident"], row.words["hash"]
 
 
 def _row(row: Mapping[str, Any]) -> KeptReport:
     return KeptReport(
-        time=EPOCH + timedelta(microseconds=int(row["at_us"])),
-        onset=EPOCH + timedelta(microseconds=int(row["onset_us"])),
+        time=time_at(int(row["at_us"])),
+        onset=time_at(int(row["onset_us"])),
         words={name: str(row[name]) for name in WORDS},
         quantile=float(row["quantile"]),
         where={str(name): str(value) for name, value in dict(row["where"]).items()},

@@ -6,7 +6,7 @@ longest gap, and between two limits lie the requests that have a gap there.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import inf
 from struct import pack, unpack
 from typing import Any, Literal
@@ -18,13 +18,13 @@ from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.errors import UsageError
 from otel_attrib.schema.attributes import STAGES
+from otel_attrib.schema.epoch import microseconds, time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["ORDERS", "Order", "RequestRow", "RequestsAsked", "list_requests"]
 
 Order = Literal["slowest", "newest"]
 ORDERS: tuple[Order, ...] = ("slowest", "newest")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SHOWN = ("trace_id", "span_id", "request_id", "service", "model", "tenant", "node", "gpu_set", "status")
 LATENCIES = ("ttft", "tpot", "e2e")
 COUNTS = ("prompt_tokens", "output_tokens", "weight")
@@ -82,7 +82,7 @@ class RequestRow:
     @property
     def at_us(self) -> int:
         """Return its arrival in µs since 1970."""
-        return (self.time - EPOCH) // timedelta(microseconds=1)
+        return microseconds(self.time)
 
 
 def list_requests(
@@ -144,7 +144,7 @@ def _parts(asked: RequestsAsked, span: Window, place: Place | None) -> Iterator[
     end = span.end
     if asked.order == "newest":
         if place:
-            end = min(end, EPOCH + timedelta(microseconds=int(place.key[0]) + 1))
+            end = min(end, time_at(int(place.key[0]) + 1))
         for length in LOOKS_BACK:
             if span.start < end - length:
                 yield Window(end - length, end)
@@ -197,7 +197,7 @@ def _after(names: tuple[str, ...], comparison: str) -> str:
 def _row(row: Mapping[str, Any]) -> RequestRow:
     stages = {stage: row[f"{stage}_us"] for stage in STAGES}
     return RequestRow(
-        time=EPOCH + timedelta(microseconds=int(row["at_us"])),
+        time=time_at(int(row["at_us"])),
         words={name: str(row[name]) for name in SHOWN},
         **{name: int(row[name]) for name in COUNTS},
         latencies_ms={name: _ms(row[f"{name}_us"]) for name in LATENCIES},

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from otel_attrib.errors import UsageError
+from otel_attrib.schema.epoch import EPOCH, microseconds
 
 __all__ = ["Window", "duration_text", "parse_duration", "parse_time", "parse_window", "rfc3339"]
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 DURATION = re.compile(r"(\d+)(s|m|h|d|w)")
 LONGEST = timedelta(days=20 * 365)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END = datetime(2106, 1, 1, tzinfo=UTC)  # the store's seconds, 32 bits, end that February
 
 
@@ -47,11 +47,7 @@ class Window:
 
     def bounds_us(self) -> dict[str, int]:
         """Return both ends as parameters in µs since 1970."""
-        return {"from_us": _microseconds(self.start), "to_us": _microseconds(self.end)}
-
-
-def _microseconds(time: datetime) -> int:
-    return (time - EPOCH) // timedelta(microseconds=1)
+        return {"from_us": microseconds(self.start), "to_us": microseconds(self.end)}
 
 
 def rfc3339(time: datetime) -> str:

@@ -3,17 +3,16 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 from urllib.error import URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from otel_attrib.errors import StoreError
+from otel_attrib.schema.epoch import microseconds
 from otel_attrib.schema.service import service_status
 
 __all__ = ["LogRecord", "microseconds", "receiver_of", "send_to_receiver"]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +39,6 @@ class LogRecord:
         resource = {"attributes": _attributes({"service.name": self.service})}
         scope_logs = [{"scope": {"name": self.scope}, "logRecords": [record]}]
         return {"resourceLogs": [{"resource": resource, "scopeLogs": scope_logs}]}
-
-
-def microseconds(time: datetime) -> int:
-    """Return whole µs since 1970."""
-    return (time - EPOCH) // timedelta(microseconds=1)
 
 
 def receiver_of(url: str, kept: str) -> str:

@@ -6,7 +6,7 @@ calculations over the sample are then closed on.
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import pyarrow as pa
@@ -27,11 +27,11 @@ from otel_attrib.analytics.statement import statement
 from otel_attrib.analytics.windows import Window
 from otel_attrib.analytics.wording import digits
 from otel_attrib.schema.attributes import DECODE_STAGES, STAGES
+from otel_attrib.schema.epoch import time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["CAP", "fetch_period"]
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CAP = 300_000
 """The most values of a window that are fetched one by one unless all are asked for."""
@@ -179,7 +179,7 @@ def _last_end(requests: pa.Table) -> datetime:
         return datetime.min.replace(tzinfo=UTC)
     lasted = pc.cast(pc.fill_null(requests["e2e_us"], 0.0), pa.int64(), safe=False)
     ends = pc.add(pc.cast(requests["time"], pa.int64()), lasted)
-    return EPOCH + timedelta(microseconds=int(pc.max(ends).as_py()) + 1)
+    return time_at(int(pc.max(ends).as_py()) + 1)
 
 
 def _fetch_requests(

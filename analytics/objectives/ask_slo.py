@@ -30,13 +30,12 @@ def ask_objective(
     at: str,
     history: bool,
 ) -> dict[str, Any]:
-    """Return one of the objectives by name, with its history where asked."""
-    found = _minutes(store, caches, objectives, at)
-    for objective, minutes in zip(objectives, found, strict=True):
-        if objective.name == name:
-            body = {"schema": SCHEMA, **standing_object(standing(objective, minutes))}
-            return body | ({"history": history_points(objective, minutes)} if history else {})
-    raise LookupError(name)
+    """Return one of the objectives by name, with its history where asked; LookupError if there is none."""
+    objective = {each.name: each for each in objectives}[name]
+    asked = objectives if at == "now" else [objective]  # all share what is kept; else it alone is read
+    minutes = _minutes(store, caches, asked, at)[asked.index(objective)]
+    body = {"schema": SCHEMA, **standing_object(standing(objective, minutes))}
+    return body | ({"history": history_points(objective, minutes)} if history else {})
 
 
 def _minutes(store: Store, caches: CountCaches, objectives: Sequence[Objective], at: str) -> list[Tally]:

@@ -7,6 +7,7 @@ from typing import Any
 from otel_attrib.analytics.control.arbiter import Arbitrated, arbitrate
 from otel_attrib.analytics.control.factors import Policy
 from otel_attrib.analytics.control.judged import judge, judged_object
+from otel_attrib.analytics.control.observe import LAG_S
 from otel_attrib.analytics.control.pressure import pressure_object
 from otel_attrib.analytics.control.rule import ThresholdRule
 from otel_attrib.analytics.control.tails import Asked
@@ -18,10 +19,7 @@ from otel_attrib.errors import UsageError
 from otel_attrib.schema.decisions import decision_rows
 from otel_attrib.schema.store import Store
 
-__all__ = ["LAG_S", "ask_arbiter", "ask_pressure", "ask_thresholds", "rule_of", "weights_of"]
-
-LAG_S = 30
-"""How long after its end a period is judged, so that its requests are stored; none where a time is given."""
+__all__ = ["ask_arbiter", "ask_pressure", "ask_thresholds", "lag_of", "rule_of", "weights_of"]
 
 
 def rule_of(period: str, day: str) -> ThresholdRule:
@@ -29,6 +27,11 @@ def rule_of(period: str, day: str) -> ThresholdRule:
     lengths = (int(parse_duration(text).total_seconds()) for text in (period, day))
     period_s, day_s = lengths
     return ThresholdRule(period_s=period_s, day_s=day_s)
+
+
+def lag_of(at: str) -> int:
+    """Return how many seconds a period waits for its requests to be stored: none where a time is given."""
+    return LAG_S if at == "now" else 0
 
 
 def ask_thresholds(
@@ -42,7 +45,7 @@ def ask_thresholds(
 ) -> dict[str, Any]:
     """Judge once, dry; `log` adds the decisions kept in that span."""
     rule, now = rule_of(period, day), end_of(store, at, scope)
-    found = judge(store, objectives, rule, now, LAG_S if at == "now" else 0)
+    found = judge(store, objectives, rule, now, lag_of(at))
     rows = []
     if log is not None:
         span = parse_window(log, now)

@@ -14,7 +14,7 @@ from otel_attrib.analytics.control.band import Band
 from otel_attrib.analytics.control.decide import decide
 from otel_attrib.analytics.control.decision import Decision
 from otel_attrib.analytics.control.effective import Effective, banded, effective
-from otel_attrib.analytics.control.observe import last_end, look
+from otel_attrib.analytics.control.observe import LAG_S, last_end, look
 from otel_attrib.analytics.control.rule import ThresholdRule
 from otel_attrib.analytics.metric import metric_named
 from otel_attrib.analytics.objectives import Limit, Objective
@@ -51,7 +51,7 @@ def thresholds_in_force(
 
 
 def judge(
-    store: Store, objectives: Sequence[Objective], rule: ThresholdRule, now: datetime, lag_s: int = 30
+    store: Store, objectives: Sequence[Objective], rule: ThresholdRule, now: datetime, lag_s: int = LAG_S
 ) -> list[Judged]:
     """Decide about every latency of every objective at the end of the newest period before `now`.
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from threading import Event, Thread
 
 from otel_attrib.analytics.control.judged import Judged, judge, row_of
+from otel_attrib.analytics.control.observe import LAG_S
 from otel_attrib.analytics.control.rule import ThresholdRule
 from otel_attrib.analytics.objectives import Objective
 from otel_attrib.analytics.objectives.slo_files import SloFiles
@@ -29,7 +30,7 @@ def turn(
     rule: ThresholdRule,
     now: datetime,
     keep: Keep | None,
-    lag_s: int = 30,
+    lag_s: int = LAG_S,
 ) -> list[Judged]:
     """Judge once, and keep the decisions that are not in the log yet; return all of them."""
     found = judge(store, objectives, rule, now, lag_s)

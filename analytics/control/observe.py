@@ -17,7 +17,10 @@ from otel_attrib.analytics.quantiles import Sliding, slide
 from otel_attrib.analytics.windows import Window
 from otel_attrib.schema.store import Store
 
-__all__ = ["Seen", "last_end", "look"]
+__all__ = ["LAG_S", "Seen", "last_end", "look"]
+
+LAG_S = 30
+"""How long after its end a period is judged, so that its requests are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Seen:
     day: Day
 
 
-def last_end(rule: ThresholdRule, now: datetime, lag_s: int = 30) -> datetime:
+def last_end(rule: ThresholdRule, now: datetime, lag_s: int = LAG_S) -> datetime:
     """Return the end of the newest period that is over, and whose requests had `lag_s` to be stored.
 
     Periods begin at whole multiples of their length since 1970.

@@ -68,13 +68,13 @@ def _once(
     keep: "Keep | None",
     args: argparse.Namespace,
 ) -> int:
-    from otel_attrib.analytics.control.ask_control import LAG_S
+    from otel_attrib.analytics.control.ask_control import lag_of
     from otel_attrib.analytics.control.loop import turn
     from otel_attrib.analytics.filters import EVERY_REQUEST
     from otel_attrib.analytics.question import end_of
 
-    lag = LAG_S if args.at == "now" else 0
-    found = turn(store, objectives, rule, end_of(store, args.at, EVERY_REQUEST), keep, lag)
+    now = end_of(store, args.at, EVERY_REQUEST)
+    found = turn(store, objectives, rule, now, keep, lag_of(args.at))
     _say(found, rule, args, keep is not None)
     return 0
 

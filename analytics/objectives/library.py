@@ -12,7 +12,7 @@ from pathlib import Path
 from otel_attrib.analytics.objectives.node import Node, documents
 from otel_attrib.errors import DataError
 
-__all__ = ["KINDS", "Library", "Thing", "library_of", "read_library", "thing_of"]
+__all__ = ["KINDS", "VERSION", "Library", "Thing", "library_of", "read_library", "thing_of"]
 
 VERSION = "openslo/v1"
 KINDS = ("SLO", "SLI", "Service", "DataSource", "AlertPolicy", "AlertCondition", "AlertNotificationTarget")

@@ -3,7 +3,7 @@
 A request is good when it met every limit (a value equal to the limit meets it) and did not fail.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from otel_attrib.analytics.filters import EVERY_REQUEST, Filter
@@ -91,6 +91,4 @@ class Objective:
 
     def narrowed(self, scope: Filter) -> "Objective":
         """Return it for the requests of `scope` alone; a dimension may be named in one of them only."""
-        from dataclasses import replace
-
         return self if scope == EVERY_REQUEST else replace(self, where=self.where.also(scope))

@@ -7,12 +7,11 @@ from otel_attrib.analytics.filters import Filter
 from otel_attrib.analytics.objectives.burn import BurnPair
 from otel_attrib.analytics.objectives.classes import PREFIX
 from otel_attrib.analytics.objectives.indicator import SOURCE
+from otel_attrib.analytics.objectives.library import VERSION
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.objectives.times import duration_word, latency_word
 
 __all__ = ["openslo_objects", "openslo_yaml"]
-
-VERSION = "openslo/v1"
 
 
 def openslo_yaml(objectives: Sequence[Objective], comment: str = "") -> str:

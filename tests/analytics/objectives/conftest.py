@@ -1,16 +1,57 @@
-"""Requests of every kind of outcome, and a second implementation of what became of them, in plain Python."""
+"""Requests of every kind of outcome, and a second implementation of what became of them, in plain Python.
+
+Beside them an OpenSLO file without a fault, and what is said of one that has a fault.
+"""
 
 import random
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from otel_attrib.analytics.objectives import load_objectives
+from otel_attrib.errors import DataError
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 Row = dict[str, Any]
 Limits = dict[str, float]
+GOOD_FILE = """\
+apiVersion: openslo/v1
+kind: SLO
+metadata:
+  name: chat
+  annotations:
+    otel-attrib.dev/class: gold
+    otel-attrib.dev/baseline-ms: "120"
+    otel-attrib.dev/actions: pinned-cpus
+spec:
+  service: chat
+  indicator:
+    metadata: {name: i}
+    spec:
+      ratioMetric:
+        counter: true
+        good:
+          metricSource:
+            type: otel-attrib
+            spec:
+              limits: {ttft: 450ms}
+              where: {model: m}
+        total:
+          metricSource:
+            type: otel-attrib
+            spec:
+              where: {model: m}
+  timeWindow:
+    - duration: 30d
+      isRolling: true
+  budgetingMethod: Occurrences
+  objectives:
+    - target: 0.99
+"""
 
 
 def random_rows(n: int, seed: int, minutes: int = 15) -> list[Row]:
@@ -109,3 +150,23 @@ def tabled() -> Callable[[Iterable[Row]], pa.Table]:
 def second() -> Callable[[Iterable[Row], Limits], dict[str, int]]:
     """Count rows with the second implementation."""
     return counted
+
+
+@pytest.fixture
+def good_slo() -> str:
+    """A file in which nothing is wrong."""
+    return GOOD_FILE
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Callable[[str], str]:
+    """What is said of a file with some text, its path written as FILE."""
+
+    def told(text: str) -> str:
+        file = tmp_path / "slo.yaml"
+        file.write_text(text)
+        with pytest.raises(DataError) as fault:
+            load_objectives(file)
+        return str(fault.value).replace(str(file), "FILE")
+
+    return told

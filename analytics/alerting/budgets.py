@@ -15,7 +15,7 @@ from otel_attrib.analytics.alerting.alert import Alert
 from otel_attrib.analytics.alerting.burning import Burning, Burns
 from otel_attrib.analytics.alerting.explaining import explain_soon
 from otel_attrib.analytics.alerting.found import Found, found_in
-from otel_attrib.analytics.alerting.kinds import SLO_BURN_PAGE, SLO_BURN_TICKET
+from otel_attrib.analytics.alerting.kinds import BURNS
 from otel_attrib.analytics.alerting.making import Maker, burn_incident
 from otel_attrib.analytics.alerting.restore import ended_row
 from otel_attrib.analytics.detection.incident import OPEN, OVER
@@ -58,7 +58,7 @@ class Budgets:
     def resume(self, alerts: Iterable[Alert]) -> None:
         """Take over what was burning before a restart: the same budget is the same incident."""
         for alert in alerts:
-            if alert.name in (SLO_BURN_PAGE, SLO_BURN_TICKET):
+            if alert.name in BURNS.values():
                 self.since[alert.labels["slo"], alert.labels["severity"]] = alert.starts
                 self.active.put(alert)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from otel_attrib.analytics.alerting.kinds import BURNS
 from otel_attrib.analytics.alerting.making import Burn
 from otel_attrib.analytics.objectives.count_cache import CountCache
 from otel_attrib.analytics.objectives.minutes import last_minute
@@ -20,7 +21,6 @@ from otel_attrib.schema.store import Store
 __all__ = ["Burning", "Burns"]
 
 CALM_S = 180.0
-SEVERITIES = ("page", "ticket")
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class Burns:
 
     def _judge(self, at: datetime) -> Iterator[Burning]:
         for one in self.standings:
-            for severity in SEVERITIES:
+            for severity in BURNS:
                 self._see(one, severity, at)
         known = {one.objective.name for one in self.standings}
         for key, burning in list(self._burning.items()):

@@ -6,6 +6,7 @@ docs/alerts.md and docs/runbooks/ are held to this table by tests.
 from dataclasses import dataclass
 
 __all__ = [
+    "BURNS",
     "GRAFANA",
     "KINDS",
     "LATENCY_REGRESSION",
@@ -32,6 +33,8 @@ class Kind:
 
 LATENCY_REGRESSION = "LatencyRegression"
 SLO_BURN_PAGE, SLO_BURN_TICKET = "SloBurnPage", "SloBurnTicket"
+BURNS = {"page": SLO_BURN_PAGE, "ticket": SLO_BURN_TICKET}
+"""Severity of a pair of windows → the alert that it raises."""
 TEST = "OtelAttribTest"
 
 KINDS = {

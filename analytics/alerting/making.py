@@ -7,13 +7,7 @@ from datetime import datetime
 
 from otel_attrib.analytics.alerting.alert import Alert
 from otel_attrib.analytics.alerting.found import Found, cut, listed, words_of
-from otel_attrib.analytics.alerting.kinds import (
-    KINDS,
-    LATENCY_REGRESSION,
-    SLO_BURN_PAGE,
-    SLO_BURN_TICKET,
-    TEST,
-)
+from otel_attrib.analytics.alerting.kinds import BURNS, KINDS, LATENCY_REGRESSION, TEST
 from otel_attrib.analytics.alerting.links import Links
 from otel_attrib.analytics.objectives import BurnPair, Objective
 from otel_attrib.analytics.windows import duration_text
@@ -64,12 +58,11 @@ class Maker:
     ) -> Alert:
         """Return the alert of a budget that burns; `burns` are all of one severity, the quickest first."""
         severity = burns[0].pair.severity
-        name = SLO_BURN_PAGE if severity == "page" else SLO_BURN_TICKET
         chosen = {dimension: values[0] for dimension, values in objective.where.allowed if len(values) == 1}
         why = f"; {found['headline']}" if found else ""
         summary = f"{objective.title or objective.name} burns its budget: {burns[0]}{why}"
         alert = self._alert(
-            name,
+            BURNS[severity],
             severity,
             burn_incident(objective.name, severity, starts),
             {**chosen, "slo": objective.name},

@@ -11,19 +11,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION, SLO_BURN_PAGE, SLO_BURN_TICKET
+from otel_attrib.analytics.alerting.kinds import BURNS, GRAFANA, LATENCY_REGRESSION
 from otel_attrib.analytics.alerting.links import Links
 from otel_attrib.analytics.objectives import Objective
-from otel_attrib.analytics.windows import duration_text
+from otel_attrib.dashboards.alerts.burn_rule import BurnRule, burn_rules
 from otel_attrib.dashboards.alerts.clickhouse import burn_sql, incidents_sql
-from otel_attrib.dashboards.alerts.template import as_said
 from otel_attrib.dashboards.alerts.written import RuleFile, as_yaml
 from otel_attrib.dashboards.config import DATASOURCE_TYPE, DATASOURCE_UID, FOLDER, PLUGIN_VERSION
 
 __all__ = ["api_bodies", "grafana_rules"]
 
 EXPRESSION = "__expr__"
-GRAFANA = "grafana"
 SECONDS = 600  # Grafana wants a range with every query; the statement has its own
 HEAD = """\
 # Alert rules for Grafana, made by `otel-attrib alerts export --format grafana`; for its folder
@@ -60,9 +58,9 @@ def api_bodies(objectives: Sequence[Objective], links: Links, datasource: str = 
 
 
 def _groups(objectives: Sequence[Objective], links: Links, datasource: str) -> list[dict[str, Any]]:
+    rules = [rule for objective in objectives for rule in burn_rules(objective)]
     pages, tickets = (
-        [_burn(one, severity, name, links, datasource) for one in objectives if _pairs(one, severity)]
-        for severity, name in (("page", SLO_BURN_PAGE), ("ticket", SLO_BURN_TICKET))
+        [_burn(rule, links, datasource) for rule in rules if rule.severity == severity] for severity in BURNS
     )
     groups = [
         ("otel-attrib pages", "1m", pages),
@@ -70,35 +68,24 @@ def _groups(objectives: Sequence[Objective], links: Links, datasource: str) -> l
         ("otel-attrib incidents", "1m", [_incidents(links, datasource)]),
     ]
     return [
-        {"orgId": 1, "name": name, "folder": FOLDER, "interval": interval, "rules": rules}
-        for name, interval, rules in groups
-        if rules
+        {"orgId": 1, "name": name, "folder": FOLDER, "interval": interval, "rules": own}
+        for name, interval, own in groups
+        if own
     ]
 
 
-def _pairs(objective: Objective, severity: str) -> list[Any]:
-    return [pair for pair in objective.pairs() if pair.severity == severity]
-
-
-def _burn(objective: Objective, severity: str, name: str, links: Links, datasource: str) -> dict[str, Any]:
-    pairs = _pairs(objective, severity)
-    windows = "; ".join(
-        f"{pair.factor:g} × over {duration_text(pair.long)} and {duration_text(pair.short)}" for pair in pairs
-    )
-    title = as_said(objective.title or objective.name)
-    chosen = {
-        dimension: as_said(values[0]) for dimension, values in objective.where.allowed if len(values) == 1
-    }
+def _burn(rule: BurnRule, links: Links, datasource: str) -> dict[str, Any]:
+    name = rule.objective.name
     return _rule(
-        f"{name}: {objective.name}",
-        burn_sql(objective, pairs),
+        f"{rule.name}: {name}",
+        burn_sql(rule.objective, rule.pairs),
         datasource,
-        labels={**chosen, "alertname": name, "severity": severity, "slo": objective.name, "source": GRAFANA},
+        labels={"alertname": rule.name, **rule.labels(GRAFANA)},
         annotations={
-            "summary": f"{title} burns its budget {{{{ $values.B }}}} times faster than an alert allows",
-            "description": f"An alert at a burn rate of {windows}.",
-            "objective_url": links.objective(objective.name),
-            "runbook_url": links.runbook(name),
+            "summary": f"{rule.title} burns its budget {{{{ $values.B }}}} times faster than an alert allows",
+            "description": f"An alert at a burn rate of {rule.windows}.",
+            "objective_url": links.objective(name),
+            "runbook_url": links.runbook(rule.name),
         },
         above=1.0,
     )

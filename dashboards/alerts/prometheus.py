@@ -1,22 +1,20 @@
 """The rule file for Prometheus: burn rates of objectives, the detector's incidents, and the service's own
 health."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION, SLO_BURN_PAGE, SLO_BURN_TICKET
+from otel_attrib.analytics.alerting.kinds import LATENCY_REGRESSION, PROMETHEUS
 from otel_attrib.analytics.alerting.links import Links
-from otel_attrib.analytics.objectives import BurnPair, Objective
-from otel_attrib.analytics.windows import duration_text
+from otel_attrib.analytics.objectives import Objective
+from otel_attrib.dashboards.alerts.burn_rule import BurnRule, burn_rules
 from otel_attrib.dashboards.alerts.health import health_rules
-from otel_attrib.dashboards.alerts.promql import burning, burning_gauge, records
+from otel_attrib.dashboards.alerts.promql import Record, burning, burning_gauge, records
 from otel_attrib.dashboards.alerts.selector import obstacle, untellable
-from otel_attrib.dashboards.alerts.template import as_said
 from otel_attrib.dashboards.alerts.written import RuleFile, as_yaml
 
 __all__ = ["prometheus_rules"]
 
-NAMES = {"page": SLO_BURN_PAGE, "ticket": SLO_BURN_TICKET}
 HEAD = """\
 # Rules for Prometheus, made by `otel-attrib alerts export`; make them anew instead of editing them.
 # They read what `otel-attrib up` shows at /metrics. Check them with `promtool check rules`.
@@ -48,43 +46,32 @@ def _group(objective: Objective, links: Links, labels: Sequence[str], exported: 
     return {
         "name": f"otel-attrib-slo-{objective.name}",
         "interval": "30s",
-        "rules": [*recorded, *_burns(objective, links, exported)],
+        "rules": [*recorded, *(_alert(rule, links, exported) for rule in burn_rules(objective))],
     }
 
 
-def _record(record: Any) -> dict[str, Any]:
+def _record(record: Record) -> dict[str, Any]:
     return {"record": record.name, "expr": record.expr, "labels": record.labels}
 
 
-def _burns(objective: Objective, links: Links, exported: bool) -> Iterator[dict[str, Any]]:
-    for severity, name in NAMES.items():
-        pairs = [pair for pair in objective.pairs() if pair.severity == severity]
-        if pairs:
-            condition = burning_gauge if exported else burning
-            yield {
-                "alert": name,
-                "expr": condition(objective, pairs),
-                "labels": _labels(objective, severity),
-                "annotations": _annotations(objective, name, pairs, links),
-            }
+def _alert(rule: BurnRule, links: Links, exported: bool) -> dict[str, Any]:
+    condition = burning_gauge if exported else burning
+    return {
+        "alert": rule.name,
+        "expr": condition(rule.objective, rule.pairs),
+        "labels": rule.labels(PROMETHEUS),
+        "annotations": _annotations(rule, links),
+    }
 
 
-def _labels(objective: Objective, severity: str) -> dict[str, str]:
-    chosen = {name: as_said(values[0]) for name, values in objective.where.allowed if len(values) == 1}
-    return {**chosen, "severity": severity, "slo": objective.name, "source": "prometheus"}
-
-
-def _annotations(objective: Objective, name: str, pairs: Iterable[BurnPair], links: Links) -> dict[str, str]:
-    windows = "; ".join(
-        f"{pair.factor:g} × over {duration_text(pair.long)} and {duration_text(pair.short)}" for pair in pairs
-    )
-    title = as_said(objective.title or objective.name)
+def _annotations(rule: BurnRule, links: Links) -> dict[str, str]:
     words = {
-        "summary": f"{title} burns its budget: {{{{ $value | humanizePercentage }}}} of the requests are bad,"
-        f" {100 * objective.budget:.4g} % may be",
-        "description": f"An alert at a burn rate of {windows}. Why: otel-attrib alerts, or otel-attrib why.",
-        "objective_url": links.objective(objective.name),
-        "runbook_url": links.runbook(name),
+        "summary": f"{rule.title} burns its budget: {{{{ $value | humanizePercentage }}}} of the requests are"
+        f" bad, {100 * rule.objective.budget:.4g} % may be",
+        "description": f"An alert at a burn rate of {rule.windows}."
+        " Why: otel-attrib alerts, or otel-attrib why.",
+        "objective_url": links.objective(rule.objective.name),
+        "runbook_url": links.runbook(rule.name),
     }
     return {key: text for key, text in words.items() if text}
 
@@ -110,7 +97,7 @@ def _incidents(links: Links) -> dict[str, Any]:
         "labels": {
             "service": "{{ $labels.service_name }}",
             "model": "{{ $labels.gen_ai_request_model }}",
-            "source": "prometheus",
+            "source": PROMETHEUS,
         },
         "annotations": {key: text for key, text in words.items() if text},
     }

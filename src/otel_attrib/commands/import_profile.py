@@ -5,7 +5,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from otel_attrib.collector.imports.samples import Sample, export_samples
 from otel_attrib.collector.imports.stamps import wall_nanoseconds
 from otel_attrib.collector.signals import METRICS
 from otel_attrib.commands.profile_samples import Place, profile_samples, unsaid
-from otel_attrib.commands.wrapping import counted_noun, listed, told
+from otel_attrib.commands.wrapping import counted_noun, listed, stamp, told
 from otel_attrib.errors import UsageError
 
 __all__ = ["Summary", "run"]
@@ -55,8 +54,8 @@ class Summary:
             "imported": self.imported,
             "already": self.already,
             "refused": self.refused,
-            "first": _rfc3339(self.samples[0].ns) if self.samples else None,
-            "last": _rfc3339(self.samples[-1].ns) if self.samples else None,
+            "first": stamp(self.samples[0].ns) if self.samples else None,
+            "last": stamp(self.samples[-1].ns) if self.samples else None,
             "metrics": dict(sorted(Counter(sample.metric for sample in self.samples).items())),
             "missing": list(self.missing),
             "notes": list(self.notes),
@@ -79,7 +78,7 @@ class Summary:
 
     def _understood(self) -> Iterator[str]:
         if self.samples:
-            yield f"  time      {_rfc3339(self.samples[0].ns)} … {_rfc3339(self.samples[-1].ns)}"
+            yield f"  time      {stamp(self.samples[0].ns)} … {stamp(self.samples[-1].ns)}"
         yield from listed("node", [self.place.node])
         yield from listed("device", sorted({sample.device for sample in self.samples}))
         yield from listed("profile", [f"{self.place.profile} ({self.source})"])
@@ -167,7 +166,3 @@ def _identity(file: str) -> str:
     """The first half of the content's SHA-256 that fits a glance: 12 digits."""
     with Path(file).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:12]
-
-
-def _rfc3339(ns: int) -> str:
-    return f"{datetime.fromtimestamp(ns // 10**9, UTC):%Y-%m-%dT%H:%M:%S}.{ns % 10**9 // 1000:06d}Z"

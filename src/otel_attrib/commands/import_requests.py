@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,7 +13,7 @@ from otel_attrib.collector.imports.requests_table import Tally, deliver, refuse_
 from otel_attrib.collector.imports.retention import expiry_note
 from otel_attrib.collector.imports.survey import Options, Surveyed, survey
 from otel_attrib.commands.progress import counted
-from otel_attrib.commands.wrapping import counted_noun, listed, told
+from otel_attrib.commands.wrapping import counted_noun, listed, stamp, told
 from otel_attrib.schema.attributes import STAGES
 
 __all__ = ["Summary", "run"]
@@ -47,8 +46,8 @@ class Summary:
             "refused": tally.refused,
             "bad": tally.bad,
             "bad_rows": [asdict(row) for row in tally.named],
-            "first": _rfc3339(tally.first_ns),
-            "last": _rfc3339(tally.last_ns),
+            "first": stamp(tally.first_ns),
+            "last": stamp(tally.last_ns),
             "mapping": dict(plan.mapping.columns),
             "constants": dict(plan.mapping.constants),
             "units": {name: plan.mapping.units[name] for name in plan.mapping.timed},
@@ -76,7 +75,7 @@ class Summary:
     def _understood(self) -> Iterator[str]:
         plan, tally = self.surveyed.plan, self.tally
         if tally.first_ns is not None:
-            yield f"  time      {_rfc3339(tally.first_ns)} … {_rfc3339(tally.last_ns)}"
+            yield f"  time      {stamp(tally.first_ns)} … {stamp(tally.last_ns)}"
         services = [f"{name} ({count:,})" for name, count in tally.services.most_common(5)]
         unnamed = [] if "service" in _named(plan.mapping) else ["no service column: --set service=NAME"]
         yield from listed("service", [*services, *unnamed])
@@ -138,12 +137,6 @@ def _constants() -> list[str]:
 
 def _named(mapping: Mapping) -> set[str]:
     return {*mapping.columns, *mapping.constants}
-
-
-def _rfc3339(ns: int | None) -> str | None:
-    if ns is None:
-        return None
-    return f"{datetime.fromtimestamp(ns // 10**9, UTC):%Y-%m-%dT%H:%M:%S}.{ns % 10**9 // 1000:06d}Z"
 
 
 def _answer(summary: Summary) -> str:

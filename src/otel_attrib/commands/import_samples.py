@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from otel_attrib.collector.imports.samples_mapping import SampleMapping, sample_
 from otel_attrib.collector.imports.samples_table import SampleTally, deliver_samples, rehearse_samples
 from otel_attrib.collector.imports.table import header
 from otel_attrib.commands.progress import counted
-from otel_attrib.commands.wrapping import counted_noun, listed, told
+from otel_attrib.commands.wrapping import counted_noun, listed, stamp, told
 
 __all__ = ["Summary", "run"]
 
@@ -42,8 +41,8 @@ class Summary:
             "refused": tally.refused,
             "bad": tally.bad,
             "bad_rows": [asdict(row) for row in tally.named],
-            "first": _rfc3339(tally.first_ns),
-            "last": _rfc3339(tally.last_ns),
+            "first": stamp(tally.first_ns),
+            "last": stamp(tally.last_ns),
             "form": "long" if self.mapping.long else "wide",
             "columns": dict(self.mapping.places),
             "counters": {counter.key: word for word, counter in self.mapping.counters.items()},
@@ -71,7 +70,7 @@ class Summary:
     def _understood(self) -> Iterator[str]:
         tally = self.tally
         if tally.first_ns is not None:
-            yield f"  time      {_rfc3339(tally.first_ns)} … {_rfc3339(tally.last_ns)}"
+            yield f"  time      {stamp(tally.first_ns)} … {stamp(tally.last_ns)}"
         nodes = sorted(tally.nodes)
         yield from listed("node", [node or "(none: --set node=NAME)" for node in nodes[:8]])
         yield from listed("device", [counted_noun(len(tally.devices), "device")])
@@ -110,9 +109,3 @@ def run(args: argparse.Namespace) -> Summary:
                 tally = deliver_samples(stream, mapping, to, advance)
             notes = list(filter(None, [expiry_note(to.store, tally.first_ns)]))
             return Summary(args.file, to.shown, False, mapping, unused, tally, notes)
-
-
-def _rfc3339(ns: int | None) -> str | None:
-    if ns is None:
-        return None
-    return f"{datetime.fromtimestamp(ns // 10**9, UTC):%Y-%m-%dT%H:%M:%S}.{ns % 10**9 // 1000:06d}Z"

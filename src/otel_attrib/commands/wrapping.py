@@ -1,9 +1,11 @@
-"""Words of a summary: a label with items or a sentence beside it at 80 columns, a noun that is counted."""
+"""Words of a summary: a label with items or a sentence beside it at 80 columns, a counted noun, a time."""
 
 import textwrap
 from collections.abc import Iterable
 
-__all__ = ["counted_noun", "listed", "told"]
+from otel_attrib.schema.epoch import time_at
+
+__all__ = ["counted_noun", "listed", "stamp", "told"]
 
 _WIDTH = 80
 _LABEL = 10
@@ -12,6 +14,11 @@ _LABEL = 10
 def counted_noun(count: int, noun: str) -> str:
     """`1 span`, `2 spans`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def stamp(ns: int | None) -> str | None:
+    """Nanoseconds since 1970 in RFC 3339, cut to µs: `2026-05-01T12:00:00.123456Z`."""
+    return None if ns is None else f"{time_at(ns // 1000):%Y-%m-%dT%H:%M:%S.%f}Z"
 
 
 def listed(label: str, items: Iterable[str]) -> list[str]:

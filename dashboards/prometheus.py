@@ -3,7 +3,6 @@
 from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard, heatmap, prometheus
-from grafana_foundation_sdk.models.dashboard import VariableRefresh
 from grafana_foundation_sdk.models.heatmap import HeatmapColorMode
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
@@ -15,6 +14,7 @@ from otel_attrib.dashboards.own_metrics import panels as own_panels
 from otel_attrib.dashboards.palette import BAD, COLORS, QUANTILE_COLORS
 from otel_attrib.dashboards.panels import AnyPanel, Said, colored, lines, source, stacked
 from otel_attrib.dashboards.target import promql
+from otel_attrib.dashboards.variables import choice
 
 __all__ = ["prometheus_only"]
 
@@ -58,16 +58,8 @@ def prometheus_only(page: str = PAGE_URL) -> dashboard.Dashboard:
 
 
 def _choice(name: str, label: str, column: str) -> dashboard.QueryVariable:
-    return (
-        dashboard.QueryVariable(name)
-        .label(label)
-        .datasource(source(prometheus=True))
-        .query(f"label_values(otel_attrib_requests_total, {column})")
-        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
-        .multi(True)
-        .include_all(True)
-        .all_value(".*")
-    )
+    query = f"label_values(otel_attrib_requests_total, {column})"
+    return choice(name, label, query, prometheus=True).all_value(".*")
 
 
 def _quantile(level: float, metric: str, by: str = "le") -> str:

@@ -3,12 +3,12 @@
 from typing import Final
 
 from grafana_foundation_sdk.builders import dashboard
-from grafana_foundation_sdk.models.dashboard import DataSourceRef, VariableRefresh
+from grafana_foundation_sdk.models.dashboard import VariableRefresh
 
 from otel_attrib.dashboards.config import DATASOURCE_TYPE, LIMITS, PROMETHEUS_TYPE, VARIABLES
-from otel_attrib.dashboards.target import SOURCE
+from otel_attrib.dashboards.panels import source
 
-__all__ = ["Variable", "choices", "limits", "page", "prometheus", "store", "trace"]
+__all__ = ["Variable", "choice", "choices", "limits", "page", "prometheus", "store", "trace"]
 
 Variable = (
     dashboard.DatasourceVariable
@@ -37,7 +37,24 @@ def prometheus() -> dashboard.DatasourceVariable:
 
 def choices() -> list[dashboard.QueryVariable]:
     """Service, model, tenant and node: any number of each, all at first."""
-    return [_choice(column, label) for column, label in VARIABLES.items()]
+    where = "FROM requests_10s WHERE $__timeFilter(bucket)"
+    return [
+        choice(column, label, f"SELECT DISTINCT {column} {where} ORDER BY {column}")
+        for column, label in VARIABLES.items()
+    ]
+
+
+def choice(name: str, label: str, query: str, prometheus: bool = False) -> dashboard.QueryVariable:
+    """Any number of the values that a query of the viewer's source finds in the range."""
+    return (
+        dashboard.QueryVariable(name)
+        .label(label)
+        .datasource(source(prometheus))
+        .query(query)
+        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .multi(True)
+        .include_all(True)
+    )
 
 
 def page(url: str) -> dashboard.TextBoxVariable:
@@ -66,16 +83,3 @@ def limits() -> list[dashboard.TextBoxVariable]:
         dashboard.TextBoxVariable(name).label(_LABELS[name]).description(_MEANINGS[name]).default_value(value)
         for name, value in LIMITS.items()
     ]
-
-
-def _choice(column: str, label: str) -> dashboard.QueryVariable:
-    query = f"SELECT DISTINCT {column} FROM requests_10s WHERE $__timeFilter(bucket) ORDER BY {column}"
-    return (
-        dashboard.QueryVariable(column)
-        .label(label)
-        .datasource(DataSourceRef(type_val=SOURCE["type"], uid=SOURCE["uid"]))
-        .query(query)
-        .refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
-        .multi(True)
-        .include_all(True)
-    )

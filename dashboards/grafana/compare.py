@@ -25,8 +25,7 @@ def shown(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
 
 def changes(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
     """Lines of a unified diff from theirs to ours; none when nothing of ours was changed."""
-    wanted = _projected(ours, dict(ours))
-    before, after = _text(shown(ours, theirs)), _text({k: v for k, v in wanted.items() if k not in _OWN})
+    before, after = _text(shown(ours, theirs)), _text(shown(ours, ours))
     return list(unified_diff(before, after, "in Grafana", "wanted", n=_LINES, lineterm=""))
 
 

@@ -40,7 +40,7 @@ def _p99(column: str, metric: str) -> AnyPanel:
         "milliseconds",
         bounds.SKETCHED,
     )
-    query = Target("group_p99", column=column, metric=metric)
+    query = Target("group_lines", column=column, amount=f"quantileDDMerge(0.01, 0.99)({metric}) / 1000")
     title = f"{name}, P99 by {column}"
     return lines(title, said, [query], "ms", display="${__field.labels.name}")
 
@@ -51,7 +51,7 @@ def _share(column: str, amount: str, what: str) -> AnyPanel:
         f"{what.lower()} a second",
         bounds.COUNTED,
     )
-    query = Target("group_rate", column=column, amount=amount)
+    query = Target("group_lines", column=column, amount=f"sum({amount}) / $__interval_s")
     unit = "reqps" if amount == "requests" else "short"
     return stacked(lines(f"{what} by {column}", said, [query], unit, display="${__field.labels.name}"))
 

@@ -1,8 +1,8 @@
--- <<amount>> a second for each <<column>>, of the ten with the most requests.
+-- A figure of requests for each <<column>>, of the ten with the most requests.
 SELECT
   $__timeInterval(bucket) AS time,
   <<column>> AS name,
-  sum(<<amount>>) / $__interval_s AS rate
+  <<amount>> AS value
 FROM requests_10s
 WHERE $__timeFilter(bucket) AND <<requests_filter>>
   AND <<column>> IN
@@ -14,4 +14,5 @@ WHERE $__timeFilter(bucket) AND <<requests_filter>>
     LIMIT 10
   )
 GROUP BY time, name
+HAVING NOT isNaN(value)
 ORDER BY time, name

@@ -80,28 +80,23 @@ class Beside(Protocol):
         """End within `seconds`; called in a thread, before the ports close."""
 
 
-Face = Callable[[Inner], ASGIApp]
-"""Makes the application of the HTTP port."""
+Face = Callable[[Inner], tuple[ASGIApp, Sequence[Beside]]]
+"""Makes the application of the HTTP port, and what lives beside the service."""
 
 
-def status_face(inner: Inner) -> ASGIApp:
+def status_face(inner: Inner) -> tuple[ASGIApp, Sequence[Beside]]:
     """Status, counters and health alone."""
-    return status_app(inner.addresses, inner.database, inner.counters, inner.trouble)
+    return status_app(inner.addresses, inner.database, inner.counters, inner.trouble), ()
 
 
-def serve(
-    settings: Settings,
-    ready: Ready,
-    face: Face = status_face,
-    beside: Sequence[Callable[[Inner], Beside]] = (),
-) -> None:
+def serve(settings: Settings, ready: Ready, face: Face = status_face) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was accepted.
 
-    `face` makes what the HTTP port answers with; `beside` make what lives as long as the service. From the
-    signal on the process has `stop_seconds` and a few more: then it is ended, whatever hangs.
+    `face` makes what the HTTP port answers with, and what lives as long as the service. From the signal on
+    the process has `stop_seconds` and a few more: then it is ended, whatever hangs.
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, ready, face, beside))
+        runner.run(_serve(settings, ready, face))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -124,9 +119,7 @@ class _Parts:
     receiver: Receiver
 
 
-async def _serve(
-    settings: Settings, ready: Ready, face: Face, beside: Sequence[Callable[[Inner], Beside]]
-) -> None:
+async def _serve(settings: Settings, ready: Ready, face: Face) -> None:
     stopped = _on_signals(settings.stop_seconds)
     dsn = parse_dsn(settings.dsn or default_dsn())
     with ExitStack() as stack:
@@ -135,9 +128,8 @@ async def _serve(
         queries = parts.link.clickhouse(settings, parts.counters) if dsn.embedded else None
         grpc_server, grpc_port = await listen(parts.receiver, settings)
         listeners, addresses = _listeners(settings, parts, queries, sockets, grpc_port)
-        inner = _inner(settings, parts, addresses)
-        listeners.append(Listener(face(inner), sockets["http"]))
-        living = [make(inner) for make in beside]
+        app, living = face(_inner(settings, parts, addresses))
+        listeners.append(Listener(app, sockets["http"]))
         agent = _agent(settings, parts.receiver) if settings.agent else None
         try:
             for listener in listeners:

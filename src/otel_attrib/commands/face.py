@@ -3,7 +3,7 @@
 Layers meet here: the collector has the ports and the store, analytics the questions, dashboards the page.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -19,49 +19,25 @@ from otel_attrib.collector.up import Beside, Inner
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["Face", "page_folder", "runbooks_folder"]
+__all__ = ["face", "page_folder", "runbooks_folder"]
 
 
-class Face:
-    """Makes the application, then what lives beside it; both once."""
-
-    def __init__(self) -> None:
-        """Nothing is made yet."""
-        self._made: FastAPI | None = None
-        self._alerts: Evaluator | None = None
-
-    def app(self, inner: Inner) -> "FastAPI":
-        """The application of the HTTP port over what the service has."""
-        settings = inner.settings
-        self._alerts = alerts = Evaluator(settings, inner.store, inner.addresses["http"])
-        latencies = Latencies(inner.store, settings.metrics_labels, alerts.slo_files.objectives)
-        behind = Behind(
-            store=inner.store,
-            trouble=inner.trouble,
-            status=partial(_status, inner),
-            metrics=(inner.counters.registry, latencies, alerts),
-            page=page_folder(),
-            runbooks=runbooks_folder(),
-            own=tuple(inner.addresses.values()),
-        )
-        self._made = service_app(settings, behind)
-        return self._made
-
-    def beside(self) -> Sequence[Callable[[Inner], Beside]]:
-        """What lives beside the service; made after `app`."""
-        return (
-            lambda _: Ending(self._app()),
-            lambda _: self._evaluator(),
-            lambda inner: ThresholdLoop.beside(inner.settings, inner.store),
-        )
-
-    def _evaluator(self) -> Evaluator:
-        assert self._alerts is not None
-        return self._alerts
-
-    def _app(self) -> "FastAPI":
-        assert self._made is not None
-        return self._made
+def face(inner: Inner) -> tuple["FastAPI", Sequence[Beside]]:
+    """The application of the HTTP port over what the service has, and what lives beside the service."""
+    settings = inner.settings
+    alerts = Evaluator(settings, inner.store, inner.addresses["http"])
+    latencies = Latencies(inner.store, settings.metrics_labels, alerts.slo_files.objectives)
+    behind = Behind(
+        store=inner.store,
+        trouble=inner.trouble,
+        status=partial(_status, inner),
+        metrics=(inner.counters.registry, latencies, alerts),
+        page=page_folder(),
+        runbooks=runbooks_folder(),
+        own=tuple(inner.addresses.values()),
+    )
+    app = service_app(settings, behind)
+    return app, (Ending(app), alerts, ThresholdLoop.beside(settings, inner.store))
 
 
 def page_folder() -> Path:

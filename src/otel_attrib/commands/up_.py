@@ -57,13 +57,12 @@ def run(args: argparse.Namespace) -> int:
         from otel_attrib.analytics.service.authentication import Authentication
         from otel_attrib.analytics.service.logs import set_up_logs
         from otel_attrib.collector.up import serve
-        from otel_attrib.commands.face import Face
+        from otel_attrib.commands.face import face
     except ImportError as missing:
         raise MissingExtra("otel-attrib up", "store,server") from missing
     Authentication(settings)  # tokens that cannot be read are told before anything is opened
     set_up_logs(settings.log_format, settings.access_log)
-    face = Face()
-    serve(settings, _print_json if args.json else _print, face.app, face.beside())
+    serve(settings, _print_json if args.json else _print, face)
     return 0
 
 

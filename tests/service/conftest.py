@@ -133,6 +133,12 @@ def make_api() -> Iterator[Callable[..., Api]]:
 
 
 @pytest.fixture
+def report() -> Callable[[str, str], ReportRow]:
+    """Make a report of now, of a tenant's incident."""
+    return lambda tenant, incident: report_row(tenant, incident, datetime.now(UTC))
+
+
+@pytest.fixture
 def tokens(tmp_path: Path) -> Path:
     """A file of tokens whose secrets are their names."""
     path = tmp_path / "tokens.toml"
@@ -157,24 +163,27 @@ def fill(store: Store) -> None:
     store.insert_arrow("marks", _marks(now))
     keep = into_store(store)
     for tenant in ("acme", "zen"):
-        keep(
-            ReportRow(
-                time=now - timedelta(minutes=1),
-                incident=f"incident-{tenant}",
-                state="open",
-                onset=now - timedelta(minutes=15),
-                service="chat",
-                model="m0",
-                metric="ttft",
-                quantile=0.99,
-                where={"tenant": tenant},
-                verdict="CAUSE",
-                layer="gpu",
-                delta_ms=12.5,
-                report=f'{{"schema":"otel-attrib/why/1","where":{{"tenant":"{tenant}"}}}}',
-                hash=f"{tenant:0<64}",
-            )
-        )
+        keep(report_row(tenant, f"incident-{tenant}", now - timedelta(minutes=1)))
+
+
+def report_row(tenant: str, incident: str, time: datetime) -> ReportRow:
+    """What a watch said at `time` of an incident of one tenant."""
+    return ReportRow(
+        time=time,
+        incident=incident,
+        state="open",
+        onset=time - timedelta(minutes=14),
+        service="chat",
+        model="m0",
+        metric="ttft",
+        quantile=0.99,
+        where={"tenant": tenant},
+        verdict="CAUSE",
+        layer="gpu",
+        delta_ms=12.5,
+        report=f'{{"schema":"otel-attrib/why/1","where":{{"tenant":"{tenant}"}}}}',
+        hash=f"{incident:0<64}",
+    )
 
 
 def _requests(start: datetime, n: int, seed: int, tenant: str, node: str, slower: float) -> pa.Table:

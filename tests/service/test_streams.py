@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -15,7 +15,7 @@ from otel_attrib.analytics.service.app import Ending
 from otel_attrib.analytics.service.routes import live
 from otel_attrib.analytics.service.tokens import Token, hash_of, read_tokens, write_tokens
 from otel_attrib.collector.listener import Listener, bind
-from otel_attrib.schema.reports import ReportRow, into_store
+from otel_attrib.schema.reports import into_store
 from otel_attrib.schema.store import Store
 
 # Not typed: conftest modules cannot be imported.
@@ -86,27 +86,6 @@ def heard(response: httpx.Response, most: int, names: tuple[str, ...]) -> list[t
     return found
 
 
-def report(tenant: str, incident: str) -> ReportRow:
-    """A report of now."""
-    now = datetime.now(UTC)
-    return ReportRow(
-        time=now,
-        incident=incident,
-        state="open",
-        onset=now - timedelta(minutes=3),
-        service="chat",
-        model="m0",
-        metric="ttft",
-        quantile=0.99,
-        where={"tenant": tenant},
-        verdict="CAUSE",
-        layer="gpu",
-        delta_ms=1.0,
-        report="{}",
-        hash=f"{incident:0<64}",
-    )
-
-
 def test_progress_comes_before_the_answer(served: Any) -> None:
     """/why as events tells its steps in order, then the very body that it gives as JSON."""
     at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -146,7 +125,7 @@ def test_a_quantile_every_step(served: Any) -> None:
 
 
 def test_new_reports_are_heard_once_and_resumed(
-    served: Any, filled: Store, tokens: Any, monkeypatch: pytest.MonkeyPatch
+    served: Any, filled: Store, tokens: Any, report: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new report reaches its tenant's listeners and no other's, once; who comes back gets those missed."""
     monkeypatch.setattr(live, "ROWS_SECONDS", 0.2)
@@ -169,7 +148,9 @@ def test_new_reports_are_heard_once_and_resumed(
     assert ["a2"] == [body["incident"] for _, body, _ in again]
 
 
-def test_a_report_while_listening(served: Any, filled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_while_listening(
+    served: Any, filled: Store, report: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two who listen hear a report and a mark that are stored while they do, each once."""
     monkeypatch.setattr(live, "ROWS_SECONDS", 0.2)
     service, found = served(), []
@@ -219,6 +200,7 @@ def test_a_token_that_is_removed_ends_its_stream(
     served: Any,
     tokens: Any,
     filled: Store,
+    report: Any,
     monkeypatch: pytest.MonkeyPatch,
     tenants: tuple[str, ...] | None,
 ) -> None:

@@ -107,7 +107,7 @@ def test_large_answers_are_packed(api: Api, at: str) -> None:
 
 
 def test_numbers_that_json_has_not() -> None:
-    """NaN and infinity become null, everything else stays; the bytes are sorted out of nothing else."""
+    """NaN and infinity become null, everything else stays; only a long answer is packed."""
     encoded = encode({"a": [1.5, float("nan")], "b": {"c": float("inf"), "d": "é"}})
 
     assert '{"a":[1.5,null],"b":{"c":null,"d":"é"}}'.encode() == encoded.body
@@ -146,7 +146,7 @@ def test_a_problem_says_what_to_do(api: Api, path: str) -> None:
 
 
 def test_methods_that_a_route_has_not(api: Api) -> None:
-    """Another method is 405 and says which there are; HEAD is not asked for by anybody."""
+    """Another method is 405, as a problem, and says which there are."""
     answer = api.ask("DELETE", "/api/v1/quantiles")
 
     assert (405, "GET") == (answer.status_code, answer.headers["allow"])

@@ -124,7 +124,7 @@ def test_an_answer_is_renewed_beside_those_who_ask(make_pool: Any) -> None:
     assert took < 0.1  # nobody waited for the new one
 
 
-def test_a_desk_that_is_closed(make_pool: Any) -> None:
+def test_a_pool_that_is_closed(make_pool: Any) -> None:
     """A question that comes while the service stops is a fault of the store, not of ours."""
 
     async def late() -> None:
@@ -176,7 +176,7 @@ def test_the_line_has_an_end(make_pool: Any, meters: Meters) -> None:
 
 
 def test_who_leaves_frees_the_place(make_pool: Any, meters: Meters) -> None:
-    """When the last who waits goes away, the statement ends and the thread is free within half a second."""
+    """When the last who waits goes away, the statement ends and its thread is free long before its limit."""
 
     async def leaves() -> float:
         pool = make_pool(threads=1, limits=Limits(30.0, 10**12, 1 << 30))

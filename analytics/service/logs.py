@@ -7,6 +7,8 @@ from typing import Any
 
 from opentelemetry import trace
 
+from otel_attrib.analytics.service.access_log import ACCESS
+
 __all__ = ["JsonFormat", "set_up_logs"]
 
 _ACCESS = ("method", "path", "route", "status", "bytes", "ms")
@@ -45,7 +47,7 @@ def set_up_logs(form: str, access: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("otel_attrib.access").setLevel(logging.INFO if access else logging.WARNING)
+    ACCESS.setLevel(logging.INFO if access else logging.WARNING)
     # What these say of a store that is down we say once, in a line of our own.
     for name in ("urllib3", "clickhouse_connect"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

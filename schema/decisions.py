@@ -11,7 +11,8 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from otel_attrib.schema.log_record import LogRecord, microseconds, receiver_of, send_to_receiver
+from otel_attrib.schema.epoch import microseconds
+from otel_attrib.schema.log_record import LogRecord, receiver_of, send_to_receiver
 from otel_attrib.schema.store import Store
 
 __all__ = [

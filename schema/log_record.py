@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.error import URLError
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import Request
 
 from otel_attrib.errors import StoreError
 from otel_attrib.schema.epoch import microseconds
-from otel_attrib.schema.service import service_status
+from otel_attrib.schema.service import open_directly, service_status
 
-__all__ = ["LogRecord", "microseconds", "receiver_of", "send_to_receiver"]
+__all__ = ["LogRecord", "receiver_of", "send_to_receiver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,8 @@ def send_to_receiver(address: str, record: LogRecord, kept: str, timeout_s: floa
     """Send one record to an OTLP/HTTP address; StoreError when it was not taken."""
     headers = {"Content-Type": "application/json"}
     request = Request(f"{address}/v1/logs", json.dumps(record.export()).encode(), headers)
-    # A proxy set for the internet must not be asked for this machine.
     try:
-        with build_opener(ProxyHandler({})).open(request, timeout=timeout_s) as answer:
+        with open_directly(request, timeout_s) as answer:
             answer.read()
     except (URLError, OSError) as fault:
         raise StoreError(f"the receiver at {address} did not take the {kept}: {fault}") from fault

@@ -11,7 +11,7 @@ from otel_attrib.errors import StoreError, UsageError
 from otel_attrib.schema.address import hidden, parts_of
 from otel_attrib.schema.dsn import DATABASE
 
-__all__ = ["DEFAULT_URL", "TOKEN", "service_post", "service_status", "store_address"]
+__all__ = ["DEFAULT_URL", "TOKEN", "open_directly", "service_post", "service_status", "store_address"]
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 TOKEN = "OTEL_ATTRIB_TOKEN"
@@ -22,7 +22,7 @@ def service_status(url: str, timeout_s: float = 10.0) -> dict[str, Any]:
     """What the service at `url` says of itself; `StoreError` when none does."""
     address = _address(url, "status")
     try:
-        with _opened(Request(address), timeout_s) as answer:
+        with open_directly(Request(address), timeout_s) as answer:
             status = json.load(answer)
     except (URLError, OSError, ValueError) as fault:
         reason = getattr(fault, "reason", fault)
@@ -55,7 +55,7 @@ def service_post(
     try:
         data = None if body is None else json.dumps(body).encode()
         request = Request(address, data, headers, method=method)
-        with _opened(request, timeout_s) as answer:
+        with open_directly(request, timeout_s) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
     except HTTPError as fault:
@@ -73,8 +73,8 @@ def _address(url: str, path: str) -> str:
     return address
 
 
-def _opened(request: Request, timeout_s: float) -> Any:
-    # A proxy set for the internet must not be asked for this machine.
+def open_directly(request: Request, timeout_s: float) -> Any:
+    """Ask past any proxy: one that is set for the internet must not be asked for this machine."""
     return build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
 
 

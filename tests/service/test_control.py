@@ -1,73 +1,56 @@
 """/slo/thresholds, arbiter, budget and pressure: what they answer, and whom they answer what."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 
-from otel_attrib.analytics.service.app import Behind, Ending, service_app
-from otel_attrib.analytics.service.tokens import Token, hash_of, write_tokens
-from otel_attrib.config import Settings
+from otel_attrib.analytics.filters import parse_filter
+from otel_attrib.analytics.objectives import Limit, Objective
+from otel_attrib.analytics.objectives.writing import openslo_yaml
 from otel_attrib.schema.decisions import DecisionRow, decision_into_store, decision_rows
 from otel_attrib.schema.store import Store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 AT = "at=2026-05-01T12:00:00Z"
-Put = Callable[..., None]
+WHOSE = {"chat-all": "service=chat", "acme-own": "tenant=acme", "zen-own": "tenant=zen"}
 Get = Callable[..., httpx.Response]
-SLO = """
-apiVersion: openslo/v1
-kind: SLO
-metadata: {{name: {name}}}
-spec:
-  service: chat
-  indicator:
-    metadata: {{name: within}}
-    spec:
-      ratioMetric:
-        counter: true
-        good: {{metricSource: {{type: otel-attrib, spec: {{limits: {{ttft: 100ms}}, where: {where}}}}}}}
-        total: {{metricSource: {{type: otel-attrib, spec: {{where: {where}}}}}}}
-  timeWindow: [{{duration: 30d, isRolling: true}}]
-  budgetingMethod: Occurrences
-  objectives: [{{target: 0.99}}]
-"""
 
 
 @pytest.fixture
-def get(store: Store, put: Put, tmp_path: Path) -> Iterator[Get]:
-    """A GET as the holder of a token, over two tenants' requests and three objectives."""
-    put(store, "acme", 100, 1.0)
-    put(store, "zen", 100, 1.5)
+def get(store: Store, tokens: Path, tmp_path: Path, make_api: Callable[..., Any]) -> Get:
+    """A GET below /slo as the holder of a token, over two tenants' requests and three objectives."""
+    store.insert_arrow("requests", minute("acme", 1.0))
+    store.insert_arrow("requests", minute("zen", 1.5))
     file = tmp_path / "slo.yaml"
-    wheres = {"chat-all": "{service: chat}", "acme-own": "{tenant: acme}", "zen-own": "{tenant: zen}"}
-    file.write_text("---".join(SLO.format(name=name, where=where) for name, where in wheres.items()))
-    tokens = tmp_path / "tokens.toml"
-    write_tokens(
-        tokens,
-        [
-            Token("all", hash_of("all"), "read"),
-            Token("acme", hash_of("acme"), "read", ("acme",)),
-        ],
+    limits = (Limit("ttft", 100.0),)
+    file.write_text(
+        openslo_yaml([Objective(name, "", parse_filter([whose]), limits) for name, whose in WHOSE.items()])
     )
-    settings = Settings(slo=str(file), tokens=str(tokens))
-    app = service_app(settings, Behind(lambda: store, lambda: "", lambda host: {}))
-    with asyncio.Runner() as runner:
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080")
+    api = make_api(store, slo=str(file), tokens=str(tokens))
+    return lambda path, token="all": api.get(f"/slo/{path}", token)
 
-        def got(path: str, token: str = "all") -> httpx.Response:
-            headers = {"Authorization": f"Bearer {token}"}
-            return runner.run(client.get(f"/api/v1/slo/{path}", headers=headers))
 
-        yield got
-        Ending(app).stop(1)
-        runner.run(client.aclose())
-    store.command("TRUNCATE TABLE threshold_decisions")
+def minute(tenant: str, unit: float) -> pa.Table:
+    """A hundred requests of a tenant in the minute before noon; TTFT 1 … 100 times `unit` ms."""
+    n = 100
+    return pa.table(
+        {
+            "time": pa.array(
+                [NOON - timedelta(milliseconds=600 * (k + 1)) for k in range(n)], pa.timestamp("us", "UTC")
+            ),
+            "service": ["chat"] * n,
+            "tenant": [tenant] * n,
+            "status": ["ok"] * n,
+            "prompt_tokens": pa.array([100] * n, pa.uint32()),
+            "output_tokens": pa.array([10] * n, pa.uint32()),
+            "ttft_us": [1000.0 * unit * (k + 1) for k in range(n)],
+        }
+    )
 
 
 def items(answer: httpx.Response) -> list[dict[str, Any]]:

@@ -10,30 +10,17 @@ import pyarrow as pa
 import pytest
 import yaml
 
+from otel_attrib.analytics.filters import parse_filter
+from otel_attrib.analytics.objectives import Limit, Objective
+from otel_attrib.analytics.objectives.writing import openslo_yaml
 from otel_attrib.cli import main
 from otel_attrib.schema.store import Store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 Run = Callable[..., str]
-SLO = """
-apiVersion: openslo/v1
-kind: SLO
-metadata:
-  name: gold
-  annotations: {otel-attrib.dev/baseline-ms: "120", otel-attrib.dev/buffer-ms: "15"}
-spec:
-  service: chat
-  indicator:
-    metadata: {name: within}
-    spec:
-      ratioMetric:
-        counter: true
-        good: {metricSource: {type: otel-attrib, spec: {limits: {ttft: 110ms}, where: {service: chat}}}}
-        total: {metricSource: {type: otel-attrib, spec: {where: {service: chat}}}}
-  timeWindow: [{duration: 30d, isRolling: true}]
-  budgetingMethod: Occurrences
-  objectives: [{target: 0.99}]
-"""
+GOLD = Objective(
+    "gold", "", parse_filter(["service=chat"]), (Limit("ttft", 110.0),), baseline_ms=120.0, buffer_ms=15.0
+)
 
 
 @pytest.fixture
@@ -54,7 +41,7 @@ def slo(store: Store, tmp_path: Path) -> Path:
     }
     store.insert_arrow("requests", pa.table(columns))
     file = tmp_path / "slo.yaml"
-    file.write_text(SLO)
+    file.write_text(openslo_yaml([GOLD]))
     return file
 
 

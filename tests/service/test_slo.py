@@ -10,31 +10,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from otel_attrib.analytics.filters import EVERY_REQUEST, parse_filter
+from otel_attrib.analytics.objectives import Limit, Objective
+from otel_attrib.analytics.objectives.writing import openslo_yaml
 from otel_attrib.cli import main
 from otel_attrib.schema.migrate import migrate
 from otel_attrib.schema.store import Store, open_store
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 AT = "2026-05-01T13:00:00Z"
-SLO = """\
-apiVersion: openslo/v1
-kind: SLO
-metadata: {{name: {name}}}
-spec:
-  service: chat
-  indicator:
-    metadata: {{name: i}}
-    spec:
-      ratioMetric:
-        counter: true
-        good: {{metricSource: {{type: otel-attrib, spec: {{limits: {{ttft: 150ms}}, where: {where}}}}}}}
-        total: {{metricSource: {{type: otel-attrib, spec: {{where: {where}}}}}}}
-  timeWindow: [{{duration: 1d, isRolling: true}}]
-  budgetingMethod: Occurrences
-  objectives: [{{target: 0.9}}]
----
-"""
-FILE = SLO.format(name="all", where="{}") + SLO.format(name="zen-only", where="{tenant: zen}")
+DAY = timedelta(days=1)
+FAST = (Limit("ttft", 150.0),)
+FILE = openslo_yaml(
+    [
+        Objective("all", "", EVERY_REQUEST, FAST, target=0.9, window=DAY),
+        Objective("zen-only", "", parse_filter(["tenant=zen"]), FAST, target=0.9, window=DAY),
+    ]
+)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from otel_attrib.analytics.report_list import KeptReport, list_reports
 from otel_attrib.analytics.service.answer import encode
 from otel_attrib.analytics.service.hub import Event
 from otel_attrib.analytics.windows import Window, rfc3339
+from otel_attrib.schema.epoch import microseconds, time_at
 from otel_attrib.schema.store import Store
 
 __all__ = ["NewEvents", "quantile_now", "reports_since"]
@@ -21,7 +22,6 @@ BACK = timedelta(minutes=2)
 AHEAD = timedelta(minutes=5)
 RESUMED = timedelta(days=1)
 MOST = 200
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def quantile_now(store: Store, asked: Sliding, now: datetime) -> Event:
@@ -77,15 +77,14 @@ def reports_since(store: Store, number: str, tenants: Sequence[str]) -> list[Eve
     if not stamp.isdecimal() or len(stamp) > 17:
         return []
     now = datetime.now(UTC)
-    start = max(now - RESUMED, min(EPOCH + timedelta(microseconds=int(stamp)), now))
+    start = max(now - RESUMED, min(time_at(int(stamp)), now))
     found = list_reports(store, Window(start, now + AHEAD), tenants=tenants, limit=MOST).items
     events = [_of_report(each)[1] for each in reversed(found)]
     return [event for event in events if event.number != number]
 
 
 def _of_report(report: KeptReport) -> tuple[str, Event]:
-    stamp = (report.time - EPOCH) // timedelta(microseconds=1)
-    number = f"{stamp}-{report.words['hash'][:12]}"
+    number = f"{microseconds(report.time)}-{report.words['hash'][:12]}"
     event = Event("report", encode(report.as_dict()).body, number)
     return f"report {number} {report.words['incident']}", event
 

@@ -2,7 +2,7 @@
 
 from urllib.parse import SplitResult, urlsplit
 
-__all__ = ["hidden", "parts_of"]
+__all__ = ["hidden", "http_parts", "parts_of"]
 
 
 def hidden(text: str) -> str:
@@ -19,3 +19,9 @@ def parts_of(text: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if usable and text.isprintable() else None
+
+
+def http_parts(text: str) -> SplitResult | None:
+    """The parts of an address that names a host to be asked over HTTP or HTTPS; None for any other."""
+    parts = parts_of(text)
+    return parts if parts and parts.scheme in ("http", "https") and parts.hostname else None

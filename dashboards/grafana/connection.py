@@ -11,7 +11,7 @@ from typing import Any
 
 from otel_attrib.dashboards.config import OLDEST_GRAFANA, TIMEOUT
 from otel_attrib.errors import GrafanaError, UsageError
-from otel_attrib.schema.address import hidden, parts_of
+from otel_attrib.schema.address import hidden, http_parts
 
 __all__ = ["Connection"]
 
@@ -28,8 +28,8 @@ class Connection:
         """`verify` is False, True or the file of a certificate authority."""
         from grafana_client.api import GrafanaApi
 
-        parts = parts_of(url)
-        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = http_parts(url)
+        if parts is None or parts.hostname is None:
             raise UsageError(
                 f"--grafana-url {hidden(url)!r} is no address: write http://host:3000 or https://…"
             )

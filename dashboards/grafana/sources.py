@@ -16,7 +16,7 @@ from otel_attrib.dashboards.config import (
 )
 from otel_attrib.dashboards.links import REQUEST_UID
 from otel_attrib.errors import UsageError
-from otel_attrib.schema.address import hidden, parts_of
+from otel_attrib.schema.address import hidden, http_parts
 from otel_attrib.schema.dsn import DATABASE
 
 __all__ = ["MARK", "clickhouse", "prometheus"]
@@ -29,8 +29,8 @@ _PORTS: Final = {"http": 8123, "https": 8443}
 
 def clickhouse(address: str, password: str = "") -> dict[str, Any]:
     """The store at `http://user@host:8123/database`: a ClickHouse, or the port of `otel-attrib up`."""
-    parts = parts_of(address)
-    if parts is None or parts.scheme not in _PORTS or not parts.hostname:
+    parts = http_parts(address)
+    if parts is None:
         raise UsageError(
             f"--clickhouse {hidden(address)!r} is no address: write http://user@host:8123/database"
         )
@@ -57,8 +57,8 @@ def clickhouse(address: str, password: str = "") -> dict[str, Any]:
 
 def prometheus(address: str, page: str) -> dict[str, Any]:
     """The Prometheus that scrapes /metrics; exemplars lead to the request's dashboard and to the page."""
-    parts = parts_of(address)
-    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    parts = http_parts(address)
+    if parts is None:
         raise UsageError(f"--prometheus {hidden(address)!r} is no address: write http://host:9090")
     if parts.password:
         raise UsageError("--prometheus holds a password: set up that data source in Grafana instead")

@@ -71,25 +71,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    from otel_attrib.schema.address import http_parts
+
     only = {"out": "export", "at": "export", "dry_run": "apply"}
     for name, action in only.items():
         if getattr(args, name) and args.action != action:
             raise UsageError(f"--{name.replace('_', '-')} goes with {action}")
     if args.folder is not None and not _UID.fullmatch(args.folder):
         raise UsageError(f"--folder {args.folder!r} is no uid: letters, digits, - and _, 40 at most")
-    if args.page is not None and not _is_page(args.page):
+    if args.page is not None and http_parts(args.page) is None:
         raise UsageError(f"--page {args.page!r} is no address: write http://host:8080 or https://…")
     if args.ca and args.insecure:
         raise UsageError("--ca and --insecure contradict each other")
     if args.ca and not args.ca.is_file():
         raise UsageError(f"--ca {args.ca} is no file")
-
-
-def _is_page(address: str) -> bool:
-    from otel_attrib.schema.address import parts_of
-
-    parts = parts_of(address)
-    return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _texts(args: argparse.Namespace) -> dict[str, str]:

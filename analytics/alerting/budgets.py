@@ -18,7 +18,7 @@ from otel_attrib.analytics.alerting.found import Found, found_in
 from otel_attrib.analytics.alerting.kinds import BURNS
 from otel_attrib.analytics.alerting.making import Maker, burn_incident
 from otel_attrib.analytics.alerting.restore import ended_row
-from otel_attrib.analytics.detection.incident import OPEN, OVER
+from otel_attrib.analytics.detection.incident import AGAIN_S, OPEN, OVER
 from otel_attrib.analytics.metric import METRICS
 from otel_attrib.analytics.objectives.objective import Objective
 from otel_attrib.analytics.question import Question, pose
@@ -29,7 +29,6 @@ from otel_attrib.schema.store import Store
 
 __all__ = ["Budgets"]
 
-AGAIN_S = (60.0, 300.0, 1800.0)
 HOURLY_S = 3600.0
 SHORTEST, LONGEST = timedelta(minutes=5), timedelta(hours=1)
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from otel_attrib.analytics.detection.counts import Series
@@ -34,19 +34,15 @@ class Incident:
     """One alarm of one series.
 
     `state` is what was last found: open; small, below the least effect; over; lasting, for so long that it
-    is taken as the new normal. `told` is whether anybody was told of it.
+    is taken as the new normal. `told` is whether anybody was told of it, `due` when it is judged again.
     """
 
     series: Series
     alarm: Alarm
+    due: list[float]
     state: str = ""
     verdict: str = ""
     told: bool = False
-    due: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Set the times at which it is judged again."""
-        self.due = self.due or [self.alarm.time + wait for wait in AGAIN_S]
 
     def question(
         self, metric: Metric, level: float, where: Filter, before: timedelta, until: float

@@ -164,7 +164,7 @@ class Watcher:
             alarm = detector.update(time, n, exceed)
             if alarm and series not in self.incidents:
                 due = [alarm.time + wait for wait in self.again_s]
-                self.incidents[series] = Incident(series, alarm, due=due)
+                self.incidents[series] = Incident(series, alarm, due)
         return series in self.incidents and detector.incident is None
 
     def _judge(self, now: float, over: list[Series]) -> Iterator[Judged]:

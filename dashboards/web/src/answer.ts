@@ -1,6 +1,7 @@
 // A report for people: the sentence first, then what it rests on. An abstention is an answer like any other.
 import { bars } from "./bars";
 import type { Evidence, Side, Slice, Why } from "./bodies";
+import { commandLine } from "./copy";
 import { el, type Child } from "./element";
 import { span } from "./moment";
 import { count, milliseconds, percent, reach } from "./number";
@@ -145,15 +146,11 @@ function rule(why: Why): Child {
 
 // The same question on the command line.
 export function command(why: Why, baseline: string, route: Route): string {
-  const words = ["otel-attrib", "why", "--url", new URL(".", location.href).href.replace(/\/$/, "")];
+  const words: string[] = [];
   if (why.metric !== "ttft") words.push("--metric", why.metric);
   if (why.quantile !== 0.99) words.push("--quantile", String(why.quantile));
   words.push("--window", `${why.current.from}..${why.current.to}`);
   words.push("--baseline", baseline || `${why.baseline.from}..${why.baseline.to}`);
   for (const each of route.params.getAll("where")) words.push("--where", each);
-  return words.map(quoted).join(" ");
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return commandLine("why", ...words);
 }

@@ -1,5 +1,14 @@
-// Buttons that copy a text; where the browser does not let them, the text is shown to be copied by hand.
+// Buttons that copy a text, such as a command; where the browser does not let them, it is shown to be copied by hand.
 import { el } from "./element";
+
+// A command line that asks this page's service; each word stands for itself in a shell.
+export function commandLine(name: string, ...words: string[]): string {
+  return ["otel-attrib", name, "--url", new URL(".", location.href).href.replace(/\/$/, ""), ...words].map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
 
 export function copy(label: string, text: () => string): HTMLElement {
   const button = el("button", { type: "button" }, label);

@@ -1,7 +1,7 @@
 // One request: the sentence, the waterfall, the gaps of its tokens and the counters under them, its peers.
 import { cancelled, get, long, Problem } from "./api";
 import type { Trace, WhyTrace } from "./bodies";
-import { copy } from "./copy";
+import { commandLine, copy } from "./copy";
 import { counters } from "./counters";
 import { el, fill, type Child } from "./element";
 import { gaps } from "./gaps";
@@ -63,7 +63,7 @@ export class TraceView {
         el("h2", { class: "sentence", tabindex: -1 }, headline(trace)),
         peers,
         facts(trace),
-        el("div", { class: "row actions" }, ranges.length > 1 ? switched(ranges, to) : null, copy("Copy as command", () => `otel-attrib trace ${id} --evidence --url ${new URL(".", location.href).href.replace(/\/$/, "")}`), copy("Copy link", () => location.href), back()),
+        el("div", { class: "row actions" }, ranges.length > 1 ? switched(ranges, to) : null, copy("Copy as command", () => commandLine("trace", id, "--evidence")), copy("Copy link", () => location.href), back()),
         fall.node,
         ...strips.map((strip) => strip.node),
         steps(trace),

@@ -1,7 +1,9 @@
 """From a cell to its requests, and to one of them: waterfall, gaps, counters and peers."""
 
 import re
+import shlex
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -59,6 +61,26 @@ def test_the_waterfall_is_the_requests(page: Page, site: Site, slowest: dict[str
 
     assert scale > 0
     assert all(abs(starts[first] + scale * (at - first) - x) < 0.01 for at, x in starts.items())
+
+
+def test_the_command_to_copy_keeps_an_odd_id_in_one_word(
+    page: Page, site: Site, slowest: dict[str, Any]
+) -> None:
+    """An id that a client made up is one word of the command, whatever a shell would make of it."""
+    odd = "a b; $(touch c) 'd'"
+    told = {
+        "trace": site.api(f"trace/{slowest['trace_id']}", evidence="true"),
+        "why": site.api("why", trace=slowest["trace_id"]),
+    }
+    page.route("**/api/v1/trace/**", lambda route: route.fulfill(json=told["trace"]))
+    page.route("**/api/v1/why?trace=*", lambda route: route.fulfill(json=told["why"]))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(site.link(f"trace/{quote(odd, safe='')}"))
+    page.get_by_role("button", name="Copy as command").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+
+    command = shlex.split(page.evaluate("navigator.clipboard.readText()"))
+    assert ["otel-attrib", "trace", "--url", site.url, odd, "--evidence"] == command
 
 
 def test_the_sentence_is_the_commands(page: Page, site: Site, slowest: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """Questions about thresholds, shares and pressure from the words of a command line or of a request."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
@@ -16,10 +17,10 @@ from otel_attrib.analytics.objectives import Objective
 from otel_attrib.analytics.question import end_of
 from otel_attrib.analytics.windows import parse_duration, parse_window
 from otel_attrib.errors import UsageError
-from otel_attrib.schema.decisions import decision_rows
+from otel_attrib.schema.decisions import DecisionRow, decision_rows
 from otel_attrib.schema.store import Store
 
-__all__ = ["ask_arbiter", "ask_pressure", "ask_thresholds", "lag_of", "rule_of", "weights_of"]
+__all__ = ["ask_arbiter", "ask_pressure", "ask_thresholds", "lag_of", "logged", "rule_of", "weights_of"]
 
 
 def rule_of(period: str, day: str) -> ThresholdRule:
@@ -46,11 +47,14 @@ def ask_thresholds(
     """Judge once, dry; `log` adds the decisions kept in that span."""
     rule, now = rule_of(period, day), end_of(store, at, scope)
     found = judge(store, objectives, rule, now, lag_of(at))
-    rows = []
-    if log is not None:
-        span = parse_window(log, now)
-        rows = decision_rows(store, span.start, span.end, tuple(each.name for each in objectives))
+    rows = [] if log is None else logged(store, objectives, log, now)
     return judged_object(found, rule, applied=False, log=rows)
+
+
+def logged(store: Store, objectives: Sequence[Objective], log: str, now: datetime) -> list[DecisionRow]:
+    """Return the decisions about objectives that were kept in the span `log` up to `now`."""
+    span = parse_window(log, now)
+    return decision_rows(store, span.start, span.end, tuple(each.name for each in objectives))
 
 
 def ask_arbiter(

@@ -142,16 +142,13 @@ def _headline(found: "list[Judged]", applied: bool) -> str:
 
 
 def _log(store: "Store", objectives: "Sequence[Objective]", args: argparse.Namespace) -> int:
+    from otel_attrib.analytics.control.ask_control import logged
     from otel_attrib.analytics.control.judged import logged_object
     from otel_attrib.analytics.filters import EVERY_REQUEST
     from otel_attrib.analytics.question import end_of
-    from otel_attrib.analytics.windows import parse_window
     from otel_attrib.commands.printable import json_line
-    from otel_attrib.schema.decisions import decision_rows
 
-    span = parse_window(args.log, end_of(store, args.at, EVERY_REQUEST))
-    names = tuple(objective.name for objective in objectives)
-    rows = decision_rows(store, span.start, span.end, names)
+    rows = logged(store, objectives, args.log, end_of(store, args.at, EVERY_REQUEST))
     if args.json:
         print(json_line({"schema": "otel-attrib/threshold-log/1", "items": [logged_object(r) for r in rows]}))
     else:

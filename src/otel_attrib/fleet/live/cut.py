@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from otel_attrib.collector.signals import METRICS, Signal
+from otel_attrib.collector.validate import item_lists
 
 __all__ = ["by_second", "later"]
 
@@ -30,7 +31,7 @@ def later(signal: Signal, body: bytes, seconds: int) -> bytes:
     """Return the same request with all its times moved by whole seconds."""
     request, shift = signal.decode(body), seconds * SECOND_NS
     fields = ("time_unix_nano",) if signal is METRICS else ("start_time_unix_nano", "end_time_unix_nano")
-    for _, items in _groups(signal, request):
+    for items in item_lists(signal, request):
         for item in items:
             for field in fields:
                 setattr(item, field, getattr(item, field) + shift)

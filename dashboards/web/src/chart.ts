@@ -33,11 +33,17 @@ export function place(box: Option): Option {
   return { ...box, outerBoundsMode: "none" };
 }
 
-export function axisLook(): Option {
+export function axisLook(label: object = {}, tick: object = {}): Option {
   return {
     axisLine: { show: false },
-    axisTick: { show: true, lineStyle: { color: color("line") } },
-    axisLabel: { color: color("dim"), fontFamily: "system-ui, sans-serif", fontSize: 11, hideOverlap: true },
+    axisTick: { show: true, lineStyle: { color: color("line") }, ...tick },
+    axisLabel: { color: color("dim"), fontFamily: "system-ui, sans-serif", fontSize: 11, hideOverlap: true, ...label },
     splitLine: { show: false },
   };
+}
+
+// The time axis of a chart that stands under the waterfall, where the times are written.
+export function bareAxis(min: number, max: number): Option {
+  const line = { show: true, onZero: false, lineStyle: { color: color("line") } };
+  return { type: "value", min, max, axisLabel: { show: false }, axisTick: { show: false }, axisLine: line, splitLine: { show: false } };
 }

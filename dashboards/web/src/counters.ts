@@ -1,6 +1,6 @@
 // What the request's cards and host did meanwhile: small charts on the same axis, usual values beside.
 import type { Finding, Series, Trace } from "./bodies";
-import { axisLook, chart, place, type Option } from "./chart";
+import { axisLook, bareAxis, chart, place, type Option } from "./chart";
 import { append, el, fill, type Child } from "./element";
 import type { Placed } from "./gaps";
 import { digits, percent } from "./number";
@@ -87,8 +87,8 @@ function option(one: Series, finding: Finding | undefined, trace: Trace, placed:
   const room = (high - low || Math.abs(high) || 1) * 0.12;
   return {
     grid: place({ left, width, top: 6, bottom: 6 }),
-    xAxis: { type: "value", min, max, ...axisLook(), axisLabel: { show: false }, axisTick: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: color("line") } } },
-    yAxis: { type: "value", min: low >= 0 ? Math.max(0, low - room) : low - room, max: high + room, ...axisLook(), axisTick: { show: false }, axisLabel: { ...(axisLook().axisLabel as object), customValues: low === high ? [low] : [low, high], formatter: (value: number) => `${digits(value)}${name}` } },
+    xAxis: bareAxis(min, max),
+    yAxis: { type: "value", min: low >= 0 ? Math.max(0, low - room) : low - room, max: high + room, ...axisLook({ customValues: low === high ? [low] : [low, high], formatter: (value: number) => `${digits(value)}${name}` }, { show: false }) },
     series: [
       {
         type: "line",

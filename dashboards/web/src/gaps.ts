@@ -1,6 +1,6 @@
 // The gaps between one request's tokens, each at the moment when its token came.
 import type { Trace } from "./bodies";
-import { axisLook, chart, place, type Option } from "./chart";
+import { axisLook, bareAxis, chart, place, type Option } from "./chart";
 import { append, el, type Child } from "./element";
 import { axis, milliseconds } from "./number";
 import { color } from "./theme";
@@ -62,11 +62,12 @@ function option(points: [number, number][], placed: Placed): Option {
   const [left, width] = placed.place();
   const [min, max] = placed.domain();
   const thick = Math.max(1, Math.min(6, (0.6 * width) / points.length));
-  const typical = [...points].map(([, gap]) => gap).sort((a, b) => a - b)[Math.floor(points.length / 2)] ?? 0;
+  const typical = points.map(([, gap]) => gap).sort((a, b) => a - b)[Math.floor(points.length / 2)] ?? 0;
+  const [late, usual] = [color("accent"), color("sky")]; // looked up once, not for each of thousands of gaps
   return {
     grid: place({ left, width, top: 6, bottom: 4 }),
-    xAxis: { type: "value", min, max, ...axisLook(), axisLabel: { show: false }, axisTick: { show: false }, axisLine: { show: true, onZero: false, lineStyle: { color: color("line") } } },
-    yAxis: { type: "value", min: 0, splitNumber: 2, ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (ms: number) => (ms ? axis(ms) : "0") } },
+    xAxis: bareAxis(min, max),
+    yAxis: { type: "value", min: 0, splitNumber: 2, ...axisLook({ formatter: (ms: number) => (ms ? axis(ms) : "0") }) },
     series: [
       {
         type: "custom",
@@ -78,7 +79,7 @@ function option(points: [number, number][], placed: Placed): Option {
           const [x, top] = drawing.coord([drawing.value(0), gap]);
           const [, bottom] = drawing.coord([0, 0]);
           const shape = { x: x - thick / 2, y: Math.min(top, bottom - 1), width: thick, height: Math.max(1, bottom - top) };
-          return { type: "rect", shape, style: { fill: color(gap > LATE * typical ? "accent" : "sky") } };
+          return { type: "rect", shape, style: { fill: gap > LATE * typical ? late : usual } };
         },
       },
     ],

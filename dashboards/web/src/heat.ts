@@ -27,26 +27,23 @@ export function heat(box: HTMLElement, signal: AbortSignal): { show: (scale: Hea
 function option(scale: HeatScale, width: number): Option {
   const { map } = scale;
   const long = scale.to - scale.from > 36 * 3600_000;
+  const ticks = scale.ticks();
   return {
     grid: place({ ...MARGINS }),
     xAxis: {
       type: "time",
       min: scale.from,
       max: scale.to,
-      ...axisLook(),
-      splitNumber: Math.max(3, Math.floor(width / 130)),
-      axisLabel: {
-        ...(axisLook().axisLabel as object),
+      ...axisLook({
         formatter: (time: number) => (long ? `${day(new Date(time)).slice(5)} ${clock(new Date(time), false)}` : clock(new Date(time), scale.to - scale.from < 600_000)),
-      },
+      }),
+      splitNumber: Math.max(3, Math.floor(width / 130)),
     },
     yAxis: {
       type: "log",
       min: scale.low,
       max: scale.high,
-      ...axisLook(),
-      axisTick: { ...(axisLook().axisTick as object), customValues: scale.ticks() },
-      axisLabel: { ...(axisLook().axisLabel as object), customValues: scale.ticks(), formatter: (ms: number) => axis(ms) },
+      ...axisLook({ customValues: ticks, formatter: (ms: number) => axis(ms) }, { customValues: ticks }),
     },
     series: [cells(scale), line(scale, 5, "paper"), line(scale, 2, "accent"), marks(map)],
   };

@@ -153,8 +153,8 @@ function lines(each: Objective, history: NonNullable<Objective["history"]>): Opt
   const low = Math.min(100 * each.target, ...shares.map(([, share]) => share!));
   return {
     grid: place({ left: 58, right: 14, top: 10, bottom: 26 }),
-    xAxis: { type: "time", min: Date.parse(each.history![0]!.time), max: Date.now(), ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (time: number) => (each.window_s > 172_800 ? day(new Date(time)).slice(5) : clock(new Date(time), false)) } },
-    yAxis: { type: "value", min: Math.max(0, low - (100 - low) * 0.15), max: 100, splitNumber: 3, ...axisLook(), axisLabel: { ...(axisLook().axisLabel as object), formatter: (share: number) => `${digits(share)} %` } },
+    xAxis: { type: "time", min: Date.parse(each.history![0]!.time), max: Date.now(), ...axisLook({ formatter: (time: number) => (each.window_s > 172_800 ? day(new Date(time)).slice(5) : clock(new Date(time), false)) }) },
+    yAxis: { type: "value", min: Math.max(0, low - (100 - low) * 0.15), max: 100, splitNumber: 3, ...axisLook({ formatter: (share: number) => `${digits(share)} %` }) },
     series: [
       {
         type: "line",

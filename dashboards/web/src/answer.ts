@@ -7,7 +7,7 @@ import { span } from "./moment";
 import { count, milliseconds, percent, reach } from "./number";
 import { layerLines, stageLines, standsOut } from "./parts";
 import { href, type Route } from "./route";
-import { layerTitle, pairs, quantileTitle, sliceTitle } from "./word";
+import { capital, layerTitle, pairs, quantileTitle, sliceTitle } from "./word";
 
 // What the verdict means, in two or three words; the sign is there for those who do not see the colour.
 const MEANINGS: Record<Why["verdict"], [sign: string, text: string, tone: string]> = {
@@ -59,7 +59,7 @@ export function sentence(why: Why): string {
 }
 
 function reason(why: Why): string {
-  const text = why.checks.reason ? `${why.checks.reason[0]?.toUpperCase()}${why.checks.reason.slice(1)}.` : "";
+  const text = why.checks.reason ? `${capital(why.checks.reason)}.` : "";
   const sure = why.delta_ms !== null && typeof why.delta_ci_ms[0] === "number" ? ` 95 % interval of the change: ${reach(why.delta_ci_ms)} ms.` : "";
   return text + sure;
 }

@@ -6,6 +6,7 @@ import { copy } from "./copy";
 import { el, fill } from "./element";
 import { read, type Query } from "./route";
 import { says, trouble } from "./says";
+import { capital } from "./word";
 
 export interface Asked {
   query: Query;
@@ -39,7 +40,7 @@ export function ask(asked: Asked, signal: AbortSignal): HTMLElement {
   }
 
   function told(at: Progress, step: HTMLElement, bar: HTMLProgressElement): void {
-    step.textContent = `${at.step[0]?.toUpperCase() ?? ""}${at.step.slice(1)}…`;
+    step.textContent = `${capital(at.step)}…`;
     bar.max = at.of;
     bar.value = at.done;
   }

@@ -7,7 +7,7 @@ import { digits, percent } from "./number";
 import { isShare, quantity, scaled, shortTitle } from "./quantity";
 import { color } from "./theme";
 import { number } from "./waterfall";
-import { layerTitle } from "./word";
+import { capital, layerTitle } from "./word";
 
 const SHOWN = 6;
 const COVERED = 0.5;
@@ -126,7 +126,7 @@ function values(findings: Finding[]): Child {
 
 function sentence(headline: string | undefined): string {
   const text = (headline ?? "").replace(/^evidence: /, "");
-  return text ? `${text[0]!.toUpperCase()}${text.slice(1)}.` : "";
+  return text ? `${capital(text)}.` : "";
 }
 
 function held(trace: Trace): string {

@@ -119,14 +119,13 @@ export class ReportView {
     const { report } = chosen;
     const where = words(report.checks.where ?? chosen.where);
     const there = href("why", { metric: report.metric, quantile: report.quantile === 0.99 ? "" : String(report.quantile), where, window: `${report.current.from}..${report.current.to}`, baseline: `${report.baseline.from}..${report.baseline.to}`, ...around(report.baseline.from, report.current.to) });
-    const asked: Route = { ...read(there), params: read(there).params };
     fill(
       this.node,
       el(
         "section",
         { class: "card attribution" },
         el("p", { class: "row" }, stateOf(rows[0]!.state), el("span", null, `since ${stamp(new Date(chosen.onset))} UTC, ${ago(new Date(chosen.onset))}`), judged(rows, chosen, route)),
-        answer(report, [el("a", { class: "button primary", href: there }, "Show it on the map"), copy("Copy as command", () => command(report, `${report.baseline.from}..${report.baseline.to}`, asked)), copy("Copy link", () => location.href), el("a", { href: "#/reports" }, "All incidents")]),
+        answer(report, [el("a", { class: "button primary", href: there }, "Show it on the map"), copy("Copy as command", () => command(report, `${report.baseline.from}..${report.baseline.to}`, read(there))), copy("Copy link", () => location.href), el("a", { href: "#/reports" }, "All incidents")]),
       ),
     );
   }

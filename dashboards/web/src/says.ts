@@ -1,6 +1,7 @@
 // Calm sentences for what is missing or did not work, each with what to do.
 import { Problem } from "./api";
 import { el, type Child } from "./element";
+import { capital } from "./word";
 
 export function says(title: string, ...more: Child[]): HTMLElement {
   return el("div", { class: "says" }, el("p", { class: "title" }, title), more.length ? el("p", null, ...more) : null);
@@ -43,6 +44,6 @@ function told(fault: unknown): [string, string] {
 }
 
 function sentence(text: string): string {
-  const first = `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`;
+  const first = capital(text);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

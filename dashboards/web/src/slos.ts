@@ -8,7 +8,7 @@ import { count, digits, fine, percent } from "./number";
 import { href, type Route } from "./route";
 import { busy, says, trouble } from "./says";
 import { color } from "./theme";
-import { pairs } from "./word";
+import { pairs, words } from "./word";
 
 const STATES: Record<string, [sign: string, text: string]> = {
   ok: ["✓", "ok"],
@@ -131,7 +131,6 @@ export class SloView {
     const history = (each.history ?? []).filter((point) => point.total > 0);
     const box = el("div", { class: "chart history", role: "img", "aria-label": `Share of good requests over ${duration(each.window_s)}; the table below has the numbers` });
     const metric = each.limits[0]?.metric ?? "ttft";
-    const words = typeof each.where === "string" ? each.where.split(/[\s,]+/).filter(Boolean) : Object.entries(each.where).map(([key, value]) => `${key}=${value}`);
     fill(
       this.node,
       el(
@@ -141,7 +140,7 @@ export class SloView {
         table([each]),
         el("p", { class: "dim after" }, `${count(each.good)} of ${count(each.total)} requests were good: they met ${each.joint ? "every limit" : "the limit"} and did not fail.`),
         history.length ? [el("h3", null, "Good requests over time"), box, historyTable(each)] : el("p", { class: "dim" }, "No request of this objective is stored in its window."),
-        el("p", { class: "row" }, el("a", { href: href("", { metric, where: words, last: "1h" }) }, "Latency of these requests"), el("a", { href: "#/slo" }, "All objectives")),
+        el("p", { class: "row" }, el("a", { href: href("", { metric, where: words(each.where), last: "1h" }) }, "Latency of these requests"), el("a", { href: "#/slo" }, "All objectives")),
       ),
     );
     if (history.length) chart(box, () => lines(each, history), this.stop.signal);

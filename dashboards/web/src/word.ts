@@ -28,9 +28,14 @@ export function sliceTitle(where: Record<string, string>): string {
 }
 
 export function pairs(where: Record<string, string> | string): string {
-  return typeof where === "string" ? where : Object.entries(where).map(([key, value]) => `${key}=${value}`).join(" ");
+  return typeof where === "string" ? where : words(where).join(" ");
 }
 
-export function words(where: Record<string, string>): string[] {
-  return Object.entries(where).map(([key, value]) => `${key}=${value}`);
+// The same as words of the address.
+export function words(where: Record<string, string> | string): string[] {
+  return typeof where === "string" ? where.split(/[\s,]+/).filter(Boolean) : Object.entries(where).map(([key, value]) => `${key}=${value}`);
+}
+
+export function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

@@ -3,6 +3,7 @@ import type { Interval } from "./bodies";
 import { el, svg, type Child } from "./element";
 import { reach, signed, percent } from "./number";
 import { fillOf } from "./pattern";
+import { heads } from "./table";
 
 const HEADS: Record<string, string> = { layer: "", stage: "", "": "bar", share: "num share", "95 % interval": "num wide" };
 
@@ -24,7 +25,7 @@ export function bars(caption: string, first: string, lines: Line[], whole: numbe
     "table",
     { class: "bars" },
     el("caption", null, caption),
-    el("thead", null, el("tr", null, ...head.map((name) => el("th", { scope: "col", class: HEADS[name] ?? "num" }, name || el("span", { class: "unseen" }, "bar"))))),
+    heads(head.map((name) => [name, HEADS[name] ?? "num"])),
     el("tbody", null, ...lines.map((line) => row(line, whole, withP, scale))),
   );
 }

@@ -5,6 +5,7 @@ import { append, el, fill, type Child } from "./element";
 import type { Placed } from "./gaps";
 import { digits, percent } from "./number";
 import { isShare, quantity, scaled, shortTitle } from "./quantity";
+import { heads, numbered, scrolled } from "./table";
 import { color } from "./theme";
 import { number } from "./waterfall";
 import { capital, layerTitle } from "./word";
@@ -120,7 +121,7 @@ function values(findings: Finding[]): Child {
     "details",
     null,
     el("summary", null, `All ${seen.length} counters as a table`),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Counters" }, el("table", { class: "list" }, el("thead", null, el("tr", null, ...head.map((name, at) => el("th", { scope: "col", class: at > 2 ? "num" : "" }, name)))), body)),
+    scrolled("Counters", el("table", { class: "list" }, heads(numbered(head, 3)), body)),
   );
 }
 

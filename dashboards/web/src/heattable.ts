@@ -3,6 +3,7 @@ import { el } from "./element";
 import type { HeatScale } from "./heatscale";
 import { clock, day } from "./moment";
 import { axis, count, milliseconds } from "./number";
+import { heads, numbered } from "./table";
 import { quantileTitle } from "./word";
 
 const BANDS = 10;
@@ -17,7 +18,7 @@ export function heatTable(scale: HeatScale): HTMLTableElement {
     "table",
     { class: "list" },
     el("caption", { class: "unseen" }, "Requests by time and latency"),
-    el("thead", null, el("tr", null, ...head.map((name, at) => el("th", { scope: "col", class: at ? "num" : "" }, name)))),
+    heads(numbered(head)),
     el("tbody", null, ...scale.map.times.map((_, column) => row(scale, column, bands)).reverse()),
   );
 }

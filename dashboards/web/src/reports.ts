@@ -8,6 +8,7 @@ import { ago, rfc3339, stamp } from "./moment";
 import { milliseconds } from "./number";
 import { go, href, read, type Route } from "./route";
 import { busy, says, trouble } from "./says";
+import { heads, scrolled } from "./table";
 import { layerTitle, pairs, quantileTitle, words } from "./word";
 
 const STATES: Record<string, [sign: string, text: string]> = {
@@ -74,11 +75,7 @@ function list(items: ReportItem[]): HTMLElement {
       el("td", { class: "dim" }, ago(new Date(item.time))),
     ),
   );
-  return el(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Incidents" },
-    el("table", { class: "list" }, el("thead", null, el("tr", null, ...head.map(([name, kind]) => el("th", { scope: "col", class: kind }, name)))), el("tbody", null, ...rows)),
-  );
+  return scrolled("Incidents", el("table", { class: "list" }, heads(head), el("tbody", null, ...rows)));
 }
 
 function stateOf(name: string): HTMLElement {

@@ -7,6 +7,7 @@ import { count, milliseconds } from "./number";
 import { fillOf } from "./pattern";
 import { href, type Query } from "./route";
 import { busy, says, trouble } from "./says";
+import { heads, scrolled } from "./table";
 
 const PAGE = 25;
 const STAGES = ["ingress", "tokenize", "queue", "kv_init", "prefill", "sample", "egress", "outside"];
@@ -19,7 +20,7 @@ export function requests(title: string, query: Query, metric: Metric, closed: ()
     "section",
     { class: "card requests", "aria-label": title },
     el("div", { class: "row title" }, el("h2", { tabindex: -1 }, title), el("button", { type: "button", class: "push", onclick: closed, "aria-label": "Close the list of requests" }, "Close")),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Requests" }, table),
+    scrolled("Requests", table),
     legend(),
     state,
   );
@@ -52,8 +53,8 @@ function legend(): HTMLElement {
 }
 
 function head(metric: Metric): HTMLElement {
-  const names: [string, string][] = [["request", ""], ["at (UTC)", ""], [metric === "tbt" ? "longest gap ms" : `${metric.toUpperCase()} ms`, "num"], ["stages to the first token", "bar"], ...(metric === "e2e" ? [["TTFT ms", "num"] as [string, string]] : [["E2E ms", "num"] as [string, string]]), ["prompt", "num"], ["output", "num"], ["model", ""], ["tenant", ""], ["node", ""], ["status", ""]];
-  return el("thead", null, el("tr", null, ...names.map(([name, kind]) => el("th", { scope: "col", class: kind }, name))));
+  const names: [string, string][] = [["request", ""], ["at (UTC)", ""], [metric === "tbt" ? "longest gap ms" : `${metric.toUpperCase()} ms`, "num"], ["stages to the first token", "bar"], [metric === "e2e" ? "TTFT ms" : "E2E ms", "num"], ["prompt", "num"], ["output", "num"], ["model", ""], ["tenant", ""], ["node", ""], ["status", ""]];
+  return heads(names);
 }
 
 function value(item: RequestItem, metric: Metric): number | null {

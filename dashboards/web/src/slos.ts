@@ -7,6 +7,7 @@ import { clock, day, duration, stamp } from "./moment";
 import { count, digits, fine, percent } from "./number";
 import { href, type Route } from "./route";
 import { busy, says, trouble } from "./says";
+import { heads, numbered, scrolled } from "./table";
 import { color } from "./theme";
 import { pairs, words } from "./word";
 
@@ -47,11 +48,7 @@ function none(): HTMLElement {
 
 function table(items: Objective[]): HTMLElement {
   const head: [string, string][] = [["state", ""], ["objective", ""], ["limits", ""], ["target", "num"], ["attained", "num"], ["error budget left", "bar"], ["burn rate", ""], ["window", "num"]];
-  return el(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Objectives" },
-    el("table", { class: "list slos" }, el("thead", null, el("tr", null, ...head.map(([name, kind]) => el("th", { scope: "col", class: kind }, name)))), el("tbody", null, ...items.map(row))),
-  );
+  return scrolled("Objectives", el("table", { class: "list slos" }, heads(head), el("tbody", null, ...items.map(row))));
 }
 
 function row(each: Objective): HTMLElement {
@@ -172,5 +169,5 @@ function lines(each: Objective, history: NonNullable<Objective["history"]>): Opt
 
 function historyTable(each: Objective): Child {
   const rows = [...(each.history ?? [])].reverse().map((point) => el("tr", null, el("th", { scope: "row" }, stamp(new Date(point.time))), el("td", { class: "num" }, count(point.good)), el("td", { class: "num" }, count(point.total)), el("td", { class: "num" }, point.total ? fine(point.good / point.total) : "–")));
-  return el("details", null, el("summary", null, "The same as a table"), el("div", { class: "scroll short", tabindex: 0, role: "region", "aria-label": "History" }, el("table", { class: "list" }, el("thead", null, el("tr", null, ...["from (UTC)", "good", "requests", "share"].map((name, at) => el("th", { scope: "col", class: at ? "num" : "" }, name)))), el("tbody", null, ...rows))));
+  return el("details", null, el("summary", null, "The same as a table"), scrolled("History", el("table", { class: "list" }, heads(numbered(["from (UTC)", "good", "requests", "share"])), el("tbody", null, ...rows)), "scroll short"));
 }

@@ -9,6 +9,7 @@ import { stamp } from "./moment";
 import { count, milliseconds, percent, signed } from "./number";
 import type { Route } from "./route";
 import { busy, trouble } from "./says";
+import { heads, numbered, scrolled } from "./table";
 import { number, Waterfall, type Domain } from "./waterfall";
 
 const SMALL = 0.05; // of E2E: below it the first token is shown alone
@@ -152,7 +153,7 @@ function steps(trace: Trace): Child {
     "section",
     { class: "strip" },
     el("h3", null, "Engine steps that served it"),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Engine steps" }, el("table", { class: "list" }, el("thead", null, el("tr", null, ...head.map((name, at) => el("th", { scope: "col", class: at ? "num" : "" }, name)))), el("tbody", null, ...trace.steps.map(row)))),
+    scrolled("Engine steps", el("table", { class: "list" }, heads(numbered(head)), el("tbody", null, ...trace.steps.map(row)))),
   );
 }
 

@@ -3,6 +3,7 @@ import type { Trace, WhyTrace } from "./bodies";
 import { el, fill, svg, type Child } from "./element";
 import { axis, milliseconds, percent, signed } from "./number";
 import { fillOf } from "./pattern";
+import { heads } from "./table";
 
 export type Domain = [number, number]; // ms from the arrival
 
@@ -38,9 +39,9 @@ export class Waterfall {
     private readonly trace: Trace,
     private domain: Domain,
   ) {
-    const head = [["stage", ""], ["", "bar"], ["ms", "num"], ["share", "num wide"], ["usual ms", "num wide"], ["more", "num wide"], ["z", "num wide"]];
+    const head: [string, string][] = [["stage", ""], ["", "bar"], ["ms", "num"], ["share", "num wide"], ["usual ms", "num wide"], ["more", "num wide"], ["z", "num wide"]];
     const caption = el("caption", null, `Stages, from ${trace.measured_from} at 0 ms`);
-    this.node = el("table", { class: "bars waterfall" }, caption, el("thead", null, el("tr", null, ...head.map(([name, kind]) => el("th", { scope: "col", class: kind }, name || el("span", { class: "unseen" }, "bar"))))), this.body);
+    this.node = el("table", { class: "bars waterfall" }, caption, heads(head), this.body);
     this.draw();
   }
 

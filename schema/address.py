@@ -1,14 +1,25 @@
 """Addresses that people type, taken apart without a fault: a half-written one is a mistake to be told."""
 
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
-__all__ = ["hidden", "http_parts", "parts_of"]
+__all__ = ["hidden", "http_parts", "is_loopback", "parts_of"]
 
 
 def hidden(text: str) -> str:
     """An address for messages: without the name and password that may stand in it."""
     scheme, mark, rest = text.partition("://") if "://" in text else ("", "", text)
     return f"{scheme}{mark}…@{rest.rpartition('@')[2]}" if "@" in rest else text
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can be reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def parts_of(text: str) -> SplitResult | None:

@@ -8,7 +8,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from otel_attrib.errors import StoreError, UsageError
-from otel_attrib.schema.address import hidden, parts_of
+from otel_attrib.schema.address import hidden, http_parts, parts_of
 from otel_attrib.schema.dsn import DATABASE
 
 __all__ = ["DEFAULT_URL", "TOKEN", "open_directly", "service_post", "service_status", "store_address"]
@@ -68,7 +68,7 @@ def service_post(
 def _address(url: str, path: str) -> str:
     """Where a route under /api/v1 of the service at `url` is."""
     address = f"{url.rstrip('/')}/api/v1/{path}"
-    if not _is_http(address):
+    if http_parts(address) is None or " " in address:
         raise UsageError(f"--url {hidden(url)!r} is not of the form http://host:port")
     return address
 
@@ -76,16 +76,6 @@ def _address(url: str, path: str) -> str:
 def open_directly(request: Request, timeout_s: float) -> Any:
     """Ask past any proxy: one that is set for the internet must not be asked for this machine."""
     return build_opener(ProxyHandler({})).open(request, timeout=timeout_s)
-
-
-def _is_http(address: str) -> bool:
-    parts = parts_of(address)
-    return (
-        parts is not None
-        and parts.scheme in ("http", "https")
-        and bool(parts.hostname)
-        and " " not in address
-    )
 
 
 def _refused(url: str, fault: HTTPError) -> UsageError | StoreError:

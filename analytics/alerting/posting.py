@@ -10,14 +10,13 @@ import http.client
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from otel_attrib import __version__
 from otel_attrib.errors import UsageError
-from otel_attrib.schema.address import parts_of
+from otel_attrib.schema.address import http_parts, is_loopback
 
 __all__ = ["Address", "Answer", "as_body"]
 
@@ -58,8 +57,8 @@ class Address:
     @classmethod
     def of(cls, text: str, setting: str, token: str = "") -> "Address":
         """Read what a setting holds; `token` is a bearer token."""
-        parts = parts_of(text)
-        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        parts = http_parts(text)
+        if parts is None:
             raise UsageError(f"setting {setting}: an address is not of the form http://host:port/path")
         place = parts.netloc.rpartition("@")[2]
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -88,7 +87,7 @@ class Address:
 
     def _opener(self) -> OpenerDirector:
         """A proxy set for the internet must not be asked for this machine."""
-        here = _is_here(urlsplit(self.url).hostname or "")
+        here = is_loopback(urlsplit(self.url).hostname or "")
         return build_opener(_Unmoved, *([ProxyHandler({})] if here else []))
 
 
@@ -110,13 +109,6 @@ def _moved_to(refused: HTTPError) -> str:
 
 def _text(answer: "HTTPError | http.client.HTTPResponse") -> str:
     return answer.read(300).decode("utf-8", "replace").strip()
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def as_body(content: object) -> bytes:

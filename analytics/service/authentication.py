@@ -3,7 +3,6 @@
 import logging
 from datetime import UTC, datetime
 from hmac import compare_digest
-from ipaddress import ip_address
 from pathlib import Path
 from threading import Lock
 
@@ -12,8 +11,9 @@ from otel_attrib.analytics.service.problem import Forbidden, Unauthorized
 from otel_attrib.analytics.service.tokens import Token, hash_of, read_tokens
 from otel_attrib.config import Settings
 from otel_attrib.errors import ConfigError
+from otel_attrib.schema.address import is_loopback
 
-__all__ = ["Authentication", "is_loopback"]
+__all__ = ["Authentication"]
 
 _log = logging.getLogger(__name__)
 _ANYBODY = Caller("anybody", "admin")
@@ -21,16 +21,6 @@ _CLOSED = (
     "this service listens beyond loopback and knows no tokens: name a file with setting tokens"
     " (OTEL_ATTRIB_TOKENS; `otel-attrib tokens add` makes it), or set api_open=on to let everybody in"
 )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class Authentication:

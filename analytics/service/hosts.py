@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from otel_attrib.analytics.service.authentication import is_loopback
 from otel_attrib.analytics.service.problem import problem
+from otel_attrib.schema.address import is_loopback
 
 __all__ = ["Hosts", "allowed_hosts", "free_paths"]
 

@@ -14,12 +14,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from otel_attrib.analytics.service.authentication import Authentication, is_loopback
+from otel_attrib.analytics.service.authentication import Authentication
 from otel_attrib.analytics.service.caller import ROLES, Caller
 from otel_attrib.analytics.service.problem import Forbidden, Unauthorized
 from otel_attrib.analytics.service.tokens import Token, hash_of, new_token, read_tokens, write_tokens
 from otel_attrib.config import Settings
 from otel_attrib.errors import ConfigError, UsageError
+from otel_attrib.schema.address import is_loopback
 
 # Not typed: conftest modules cannot be imported.
 Api = Any

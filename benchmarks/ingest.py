@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.peers import PEERS, ingest_as
 from benchmarks.process import cpu_s, peak_rss_mib, version_line
 from benchmarks.send import send
+from benchmarks.served import served
 from benchmarks.spans import SPANS_EACH, exports
 
 WAYS = ("grpc", "http", *PEERS)
@@ -75,26 +76,8 @@ def _run(way: str, args: argparse.Namespace) -> Figure:
 
 
 def _service(way: str, args: argparse.Namespace) -> Figure:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "otel_attrib",
-            "up",
-            "--no-agent",
-            "--json",
-            "--dsn",
-            f"chdb://{folder}/store",
-        ]
-        ports = [f"--{name}-port=0" for name in ("otlp-grpc", "otlp-http", "clickhouse", "http")]
-        server = subprocess.Popen([*command, *ports, "--spool", f"{folder}/spool"], stdout=subprocess.PIPE)
-        try:
-            assert server.stdout
-            ready = json.loads(server.stdout.readline())
-            return _feed(way, args, server.pid, ready)
-        finally:
-            server.terminate()
-            server.wait(60)
+    with tempfile.TemporaryDirectory() as folder, served(folder) as (pid, ready):
+        return _feed(way, args, pid, ready)
 
 
 def _feed(way: str, args: argparse.Namespace, pid: int, ready: dict[str, Any]) -> Figure:

@@ -15,8 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -24,6 +22,7 @@ from urllib.request import urlopen
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.process import cpu_s, peak_rss_mib, version_line
+from benchmarks.served import served
 from benchmarks.spans import SPANS_EACH, exports
 
 HERE = Path(__file__).parent
@@ -40,7 +39,7 @@ def main() -> int:
     parser.add_argument("--rounds", default="alone,api,sql,alone", help="comma-separated: %(default)s")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, _service(folder) as (pid, ready):
+    with tempfile.TemporaryDirectory() as folder, served(folder) as (pid, ready):
         _round("alone", 3, args, pid, ready)  # what is compiled and cached once, is
         rounds = [_round(kind, args.seconds, args, pid, ready) for kind in args.rounds.split(",")]
         memory = peak_rss_mib(pid)
@@ -49,20 +48,6 @@ def main() -> int:
     if args.json:
         args.json.write_text(json.dumps(document, indent=1) + "\n")
     return 0
-
-
-@contextmanager
-def _service(folder: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    command = [sys.executable, "-m", "otel_attrib", "up", "--no-agent", "--json"]
-    ports = [f"--{name}-port=0" for name in ("otlp-grpc", "otlp-http", "clickhouse", "http")]
-    place = ["--dsn", f"chdb://{folder}/store", "--spool", f"{folder}/spool"]
-    server = subprocess.Popen([*command, *place, *ports], stdout=subprocess.PIPE)
-    try:
-        assert server.stdout
-        yield server.pid, json.loads(server.stdout.readline())
-    finally:
-        server.terminate()
-        server.wait(60)
 
 
 def _round(

@@ -23,12 +23,11 @@ WHOLE_REQUESTS = ("ttft", "tpot", "e2e")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One limit in a histogram: names of its series and the bound's label, `le`."""
+    """One limit in a histogram: its series, as selectors."""
 
     count: str
     within: str
     failed: str
-    bound_ms: float
 
     @classmethod
     def of(cls, limit: Limit, where: str) -> "Series":
@@ -37,16 +36,18 @@ class Series:
         bound = histogram.above(limit.ms)
         if bound is None:
             raise UsageError(f"no bucket of {histogram.name} reaches {limit.ms:g} ms")
-        own = f"{where}{',' if where else ''}" + ('slatag_status="ok"' if limit.metric == "e2e" else "")
-        own = own.rstrip(",")
-        within = f'{own}{"," if own else ""}le="{bound / 1000!r}"'
-        failed = f'{where}{"," if where else ""}slatag_status=~"error|timeout"'
+        own = _and(where, 'slatag_status="ok"' if limit.metric == "e2e" else "")
+        within = _and(own, f'le="{bound / 1000!r}"')
+        failed = _and(where, 'slatag_status=~"error|timeout"')
         return cls(
             f"{histogram.name}_count{{{own}}}",
             f"{histogram.name}_bucket{{{within}}}",
             f"otel_attrib_requests_total{{{failed}}}",
-            bound,
         )
+
+
+def _and(*matchers: str) -> str:
+    return ",".join(filter(None, matchers))
 
 
 def selector(objective: Objective, labels: Sequence[str] = ()) -> str:

@@ -30,6 +30,7 @@ from otel_attrib.analytics.alerting.targets import Targets
 from otel_attrib.analytics.alerting.watches import watches
 from otel_attrib.analytics.objectives.slo_files import SloFiles
 from otel_attrib.config import Settings
+from otel_attrib.errors import OtelAttribError
 from otel_attrib.schema.reports import ReportRow, into_store
 from otel_attrib.schema.store import Store
 
@@ -157,7 +158,8 @@ class Evaluator:
         except Exception as fault:  # whatever it was, the next look is worth more than this thread's end
             self.meters.looks.labels("failed").inc()
             if str(fault) != trouble:
-                _log.warning("looking for incidents failed, trying again: %s", fault, exc_info=_odd(fault))
+                foreseen = isinstance(fault, OtelAttribError)  # of another the log has to say where
+                _log.warning("looking for incidents failed, trying again: %s", fault, exc_info=not foreseen)
             return str(fault)
         self.meters.looks.labels("ok").inc()
         self.meters.looked.set_to_current_time()
@@ -169,10 +171,3 @@ class Evaluator:
             self._silences = fetch_silences(self._store(), at)
             self._silences_at = time.monotonic()
         self._notifier.step(self._silences, at)
-
-
-def _odd(fault: Exception) -> bool:
-    """Whether a fault is one of ours that nobody foresaw, so that the log has to say where."""
-    from otel_attrib.errors import OtelAttribError
-
-    return not isinstance(fault, OtelAttribError)

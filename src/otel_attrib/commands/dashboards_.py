@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 from otel_attrib.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from otel_attrib.analytics.objectives.objective import Objective
     from otel_attrib.dashboards.grafana.plan import Step
 
 __all__ = ["add_arguments", "run"]
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--grafana-url", metavar="URL", help="Grafana (http://127.0.0.1:3000)")
     parser.add_argument("--folder", metavar="UID", help="uid of the folder (otel-attrib)")
     parser.add_argument("--page", metavar="URL", help="page that links lead to (http://127.0.0.1:8080)")
-    parser.add_argument("--slo", type=Path, metavar="PATH", help="objectives: an OpenSLO file, or a folder")
+    parser.add_argument("--slo", metavar="PATH", help="objectives: an OpenSLO file, or a folder")
     parser.add_argument("--clickhouse", metavar="URL", help="make this data source: http://user@host:8123/db")
     parser.add_argument("--prometheus", metavar="URL", help="make this data source: http://host:9090")
     parser.add_argument("--ca", type=Path, metavar="FILE", help="PEM of the authority to trust")
@@ -88,22 +87,15 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _texts(args: argparse.Namespace) -> dict[str, str]:
+    from otel_attrib.commands.slo_file import objectives_if_any
     from otel_attrib.dashboards.boards import NAMES, texts
     from otel_attrib.dashboards.config import PAGE_URL
 
     unknown = [name for name in args.words if name not in NAMES]
     if unknown:
         raise UsageError(f"{unknown[0]} is no dashboard: {', '.join(NAMES)}")
-    found = texts(args.page or PAGE_URL, _objectives(args.slo))
+    found = texts(args.page or PAGE_URL, objectives_if_any(args.slo))
     return {name: found[name] for name in (args.words or NAMES)}
-
-
-def _objectives(path: Path | None) -> "Sequence[Objective]":
-    from otel_attrib.analytics.objectives.openslo import load_objectives
-    from otel_attrib.config import load
-
-    named = path or (Path(load().slo) if load().slo else None)
-    return load_objectives(named) if named else ()
 
 
 def _sources(args: argparse.Namespace) -> list[dict[str, Any]]:
